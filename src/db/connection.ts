@@ -1,0 +1,156 @@
+// A small facade over one `node:sqlite` connection: cached statements, synchronous transactions,
+// private files. It knows how to reach a database, not what is in it (migration.ts does).
+
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { LcmError, storageError } from "../errors.js";
+
+export type Row = Record<string, unknown>;
+
+/**
+ * How long SQLite itself waits for a lock, in milliseconds. The wait blocks the event loop, so it is
+ * short; callers that can wait longer retry asynchronously (see `retryWhileBusy`).
+ */
+const BUSY_TIMEOUT_MS = 50;
+
+export class Database {
+  readonly path: string;
+  readonly #handle: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  #depth = 0;
+
+  constructor(path: string) {
+    this.path = path;
+    createPrivateFile(path);
+    try {
+      this.#handle = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+    } catch (error) {
+      throw storageError(error, path);
+    }
+    try {
+      this.#configure();
+    } catch (error) {
+      this.#handle.close();
+      throw storageError(error, path);
+    }
+  }
+
+  #configure(): void {
+    this.#handle.exec("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;");
+    const mode = this.#handle.prepare("PRAGMA journal_mode = WAL").get() as Row;
+    if (mode["journal_mode"] !== "wal") {
+      throw new LcmError(
+        "WAL_UNAVAILABLE",
+        `${this.path}: this file system can not hold a shared SQLite database (journal mode stayed "${String(mode["journal_mode"])}"); put databasePath (LCM_DATABASE_PATH) on a local disk.`,
+      );
+    }
+  }
+
+  get isOpen(): boolean {
+    return this.#handle.isOpen;
+  }
+
+  run(sql: string, ...params: SQLInputValue[]): { changes: number; lastId: number } {
+    const result = this.#guard(() => this.#statement(sql).run(...params));
+    return { changes: Number(result.changes), lastId: Number(result.lastInsertRowid) };
+  }
+
+  get<T = Row>(sql: string, ...params: SQLInputValue[]): T | undefined {
+    return this.#guard(() => this.#statement(sql).get(...params)) as T | undefined;
+  }
+
+  all<T = Row>(sql: string, ...params: SQLInputValue[]): T[] {
+    return this.#guard(() => this.#statement(sql).all(...params)) as T[];
+  }
+
+  /** Runs a script of several statements. */
+  exec(sql: string): void {
+    this.#guard(() => this.#handle.exec(sql));
+  }
+
+  /**
+   * Runs `work` in one `BEGIN IMMEDIATE … COMMIT`. Joins a transaction that is already open.
+   * `work` must be synchronous: an `await` inside would let another session's writes join in.
+   */
+  transaction<T>(work: () => T): T {
+    if (this.#depth > 0) return work();
+    this.exec("BEGIN IMMEDIATE");
+    this.#depth += 1;
+    try {
+      const result = work();
+      if (result instanceof Promise) {
+        throw new TypeError("A transaction's work must be synchronous; it returned a promise.");
+      }
+      this.exec("COMMIT");
+      return result;
+    } catch (error) {
+      // A failed COMMIT or a full disk may already have ended the transaction.
+      if (this.#handle.isTransaction) this.#handle.exec("ROLLBACK");
+      throw error;
+    } finally {
+      this.#depth -= 1;
+    }
+  }
+
+  close(): void {
+    if (!this.#handle.isOpen) return;
+    this.#statements.clear();
+    this.#handle.close();
+  }
+
+  #statement(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (!statement) {
+      statement = this.#handle.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  #guard<T>(work: () => T): T {
+    if (!this.#handle.isOpen) {
+      throw new LcmError("CLOSED", `${this.path}: the database was closed; open it again first.`);
+    }
+    try {
+      return work();
+    } catch (error) {
+      throw storageError(error, this.path);
+    }
+  }
+}
+
+/** Creates the database file as 0600 (its WAL inherits the mode) in a 0700 directory of its own. */
+function createPrivateFile(path: string): void {
+  try {
+    if (!existsSync(dirname(path))) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    if (existsSync(path)) {
+      if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+    } else {
+      closeSync(openSync(path, "a", 0o600));
+    }
+  } catch (error) {
+    throw new LcmError(
+      "UNWRITABLE",
+      `${path}: the database can not be created here (${(error as Error).message}); check the directory's owner and permissions, or set databasePath (LCM_DATABASE_PATH).`,
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * Repeats `work` while another process holds the write lock, without blocking the event loop.
+ * Gives up with the last `BUSY` error after `deadlineMs`.
+ */
+export async function retryWhileBusy<T>(work: () => T, deadlineMs: number): Promise<T> {
+  const end = performance.now() + deadlineMs;
+  for (let pause = 20; ; pause = Math.min(pause * 2, 250)) {
+    try {
+      return work();
+    } catch (error) {
+      const busy = error instanceof LcmError && error.code === "BUSY";
+      if (!busy || performance.now() + pause > end) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+}

@@ -1,0 +1,235 @@
+// Takes over a database made by release 0.1.x: its tables are set aside, the current schema is made,
+// rows are copied with their ids, and the old tables are dropped, all in the caller's transaction.
+//
+// That release knew neither session keys nor transcript entries, and kept message text but not always
+// the exact message. The copied rows therefore wait, under a placeholder key, to be adopted by the
+// session they came from and aligned with its transcript (see transcript-sync/alignment.ts).
+
+import { LcmError } from "../../errors.js";
+import type { Database, Row } from "../connection.js";
+
+const OLD_TABLES = [
+  "context_items",
+  "summary_messages",
+  "summary_parents",
+  "message_parts",
+  "large_files",
+  "summaries",
+  "messages",
+  "conversations",
+] as const;
+
+/** Session keys of the host start with `agent:`, so this prefix can not meet a real one. */
+export const RELEASE_01_KEY_PREFIX = "release-0.1:";
+
+export function isRelease01(tables: ReadonlySet<string>): boolean {
+  return ["conversations", "messages", "summaries", "context_items"].every((name) => tables.has(name));
+}
+
+export function importRelease01(db: Database, tables: ReadonlySet<string>, createSchema: () => void): void {
+  for (const table of ["messages_fts", "summaries_fts"]) {
+    if (tables.has(table)) db.exec(`DROP TABLE ${table}`);
+  }
+  const present = OLD_TABLES.filter((table) => tables.has(table));
+  for (const table of present) db.exec(`ALTER TABLE ${table} RENAME TO old_${table}`);
+  createSchema();
+  copyConversations(db);
+  copyMessages(db, tables.has("message_parts"));
+  copySummaries(db);
+  if (tables.has("large_files")) copyLargeFiles(db);
+  copyContextItems(db);
+  for (const table of present) db.exec(`DROP TABLE old_${table}`);
+  backfillSummaries(db);
+}
+
+/** SQLite's `datetime('now')` is UTC without saying so. */
+function iso(column: string): string {
+  return `coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', ${column}), strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`;
+}
+
+function columnsOf(db: Database, table: string): Set<string> {
+  return new Set(db.all<{ name: string }>(`SELECT name FROM pragma_table_info('${table}')`).map((row) => row.name));
+}
+
+function copyConversations(db: Database): void {
+  const bootstrapped = columnsOf(db, "old_conversations").has("bootstrapped_at") ? iso("bootstrapped_at") : "NULL";
+  db.exec(`INSERT INTO conversations
+    (conversation_id, agent_id, session_key, session_id, title, bootstrapped_at, aligned_through, created_at, updated_at)
+    SELECT conversation_id, 'main', '${RELEASE_01_KEY_PREFIX}' || conversation_id || ':' || session_id,
+           session_id, title, ${bootstrapped}, 0, ${iso("created_at")}, ${iso("updated_at")}
+    FROM old_conversations`);
+}
+
+function copyMessages(db: Database, hasParts: boolean): void {
+  const rows = db.all<OldMessage>(
+    `SELECT message_id AS id, conversation_id AS conversationId, role, content, token_count AS tokens,
+            ${iso("created_at")} AS createdAt FROM old_messages ORDER BY message_id`,
+  );
+  for (const row of rows) {
+    const parts = hasParts
+      ? db.all<OldPart>(
+          `SELECT ordinal, part_type AS type, metadata, tool_call_id AS toolCallId, tool_name AS toolName
+           FROM old_message_parts WHERE message_id = ? ORDER BY ordinal`,
+          row.id,
+        )
+      : [];
+    const message = rebuildMessage(row, parts);
+    db.run(
+      `INSERT INTO messages (message_id, conversation_id, role, in_context, token_count, created_at, body)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      row.id,
+      row.conversationId,
+      message.role,
+      // Release 0.1.x stored its own compaction events as system messages; no model should see them.
+      row.role === "system" ? 0 : 1,
+      row.tokens,
+      row.createdAt,
+      JSON.stringify(message),
+    );
+    for (const part of parts) {
+      db.run(
+        `INSERT INTO message_parts (message_id, ordinal, part_type, tool_call_id, tool_name, token_count)
+         VALUES (?, ?, ?, ?, ?, 0)`,
+        row.id,
+        part.ordinal,
+        part.type,
+        part.toolCallId,
+        part.toolName,
+      );
+    }
+  }
+}
+
+interface OldMessage {
+  id: number;
+  conversationId: number;
+  role: string;
+  content: string;
+  tokens: number;
+  createdAt: string;
+}
+
+interface OldPart {
+  ordinal: number;
+  type: string;
+  metadata: string | null;
+  toolCallId: string | null;
+  toolName: string | null;
+}
+
+/** The fullest message the old rows can give: the raw blocks where they were kept, else the text. */
+function rebuildMessage(row: OldMessage, parts: readonly OldPart[]): Row & { role: string } {
+  const blocks = parts.map((part) => rawBlock(part.metadata));
+  const role = row.role === "tool" ? "toolResult" : row.role;
+  const exact = blocks.length > 0 && blocks.every((block) => block !== undefined);
+  const content = exact ? blocks : role === "user" ? row.content : [{ type: "text", text: row.content }];
+  const toolCallId = role === "toolResult" ? parts.find((part) => part.toolCallId)?.toolCallId : undefined;
+  const toolName = role === "toolResult" ? parts.find((part) => part.toolName)?.toolName : undefined;
+  return {
+    role,
+    content,
+    timestamp: Date.parse(row.createdAt),
+    ...(toolCallId ? { toolCallId } : {}),
+    ...(toolName ? { toolName } : {}),
+  };
+}
+
+function rawBlock(metadata: string | null): unknown {
+  if (metadata === null) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(metadata);
+    return typeof parsed === "object" && parsed !== null && "raw" in parsed ? parsed.raw : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function copySummaries(db: Database): void {
+  const columns = columnsOf(db, "old_summaries");
+  const depth = columns.has("depth") ? "depth" : "CASE kind WHEN 'leaf' THEN 0 ELSE 1 END";
+  const fileIds = columns.has("file_ids") ? "file_ids" : "'[]'";
+  db.exec(`INSERT INTO summaries
+      (summary_id, conversation_id, kind, depth, content, token_count, file_ids, level, created_at)
+    SELECT summary_id, conversation_id, kind, ${depth}, content, token_count, ${fileIds},
+           CASE WHEN content LIKE '%[Truncated %' OR content LIKE '%truncated for context management]%'
+                THEN 'deterministic' ELSE 'normal' END,
+           ${iso("created_at")}
+    FROM old_summaries;
+    INSERT INTO summary_messages (summary_id, ordinal, message_id)
+      SELECT summary_id, row_number() OVER (PARTITION BY summary_id ORDER BY ordinal, message_id) - 1, message_id
+      FROM old_summary_messages;
+    INSERT INTO summary_parents (summary_id, ordinal, parent_summary_id)
+      SELECT summary_id, row_number() OVER (PARTITION BY summary_id ORDER BY ordinal, parent_summary_id) - 1,
+             parent_summary_id
+      FROM old_summary_parents;`);
+}
+
+function copyLargeFiles(db: Database): void {
+  db.exec(`INSERT INTO large_files
+      (file_id, conversation_id, file_name, mime_type, byte_size, storage_uri, exploration_summary, created_at)
+    SELECT file_id, conversation_id, file_name, mime_type, byte_size, storage_uri, exploration_summary, ${iso("created_at")}
+    FROM old_large_files`);
+}
+
+function copyContextItems(db: Database): void {
+  db.exec(`INSERT INTO context_items (conversation_id, ordinal, item_type, message_id, summary_id)
+    SELECT conversation_id, row_number() OVER (PARTITION BY conversation_id ORDER BY ordinal) * 1024,
+           item_type, message_id, summary_id
+    FROM old_context_items`);
+}
+
+/**
+ * Derives depth, time range and descendant count bottom-up. Runs once, when the rows are taken over,
+ * under an operator action because summaries are otherwise never altered.
+ */
+function backfillSummaries(db: Database): void {
+  const now = new Date().toISOString();
+  const action = db.run(
+    "INSERT INTO operator_actions (action, target, started_at) VALUES ('import-release-0.1', 'summaries', ?)",
+    now,
+  ).lastId;
+  db.exec(`UPDATE summaries SET depth = 0, descendant_count = 0,
+      earliest_at = (SELECT min(m.created_at) FROM summary_messages sm JOIN messages m USING (message_id)
+                     WHERE sm.summary_id = summaries.summary_id),
+      latest_at   = (SELECT max(m.created_at) FROM summary_messages sm JOIN messages m USING (message_id)
+                     WHERE sm.summary_id = summaries.summary_id)
+    WHERE kind = 'leaf'`);
+  deriveCondensed(db);
+  db.exec(`UPDATE summaries SET earliest_at = coalesce(earliest_at, created_at),
+                                latest_at = coalesce(latest_at, created_at)`);
+  db.run("UPDATE operator_actions SET finished_at = ? WHERE action_id = ?", now, action);
+}
+
+/** Walks up from the leaves; each round settles the nodes whose sources are all settled. */
+function deriveCondensed(db: Database): void {
+  const settled = new Set(db.all<{ id: string }>("SELECT summary_id AS id FROM summaries WHERE kind = 'leaf'").map((row) => row.id));
+  let open = db.all<{ id: string }>("SELECT summary_id AS id FROM summaries WHERE kind = 'condensed'").map((row) => row.id);
+  while (open.length > 0) {
+    const ready = open.filter((id) => sourcesOf(db, id).every((source) => settled.has(source)));
+    if (ready.length === 0) {
+      throw new LcmError("CORRUPT", `${db.path}: the summaries ${open.slice(0, 3).join(", ")} of release 0.1.x refer to each other in a circle; restore a backup or move the file away.`);
+    }
+    for (const id of ready) settle(db, id);
+    for (const id of ready) settled.add(id);
+    open = open.filter((id) => !settled.has(id));
+  }
+}
+
+function sourcesOf(db: Database, id: string): string[] {
+  return db
+    .all<{ id: string }>("SELECT parent_summary_id AS id FROM summary_parents WHERE summary_id = ?", id)
+    .map((row) => row.id);
+}
+
+function settle(db: Database, id: string): void {
+  db.run(
+    `UPDATE summaries SET (depth, earliest_at, latest_at, descendant_count) = (
+       SELECT coalesce(max(s.depth), 0) + 1, min(coalesce(s.earliest_at, s.created_at)),
+              max(coalesce(s.latest_at, s.created_at)), coalesce(sum(s.descendant_count + 1), 0)
+       FROM summary_parents sp JOIN summaries s ON s.summary_id = sp.parent_summary_id
+       WHERE sp.summary_id = ?1)
+     WHERE summary_id = ?1`,
+    id,
+  );
+}

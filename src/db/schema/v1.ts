@@ -1,0 +1,290 @@
+// The first schema. Content columns are guarded by triggers: only a transaction that has opened an
+// `operator_actions` row may change or delete what was stored (docs/guarantees.md, G2).
+
+const NO_OPERATOR = "NOT EXISTS (SELECT 1 FROM operator_actions WHERE finished_at IS NULL)";
+
+export const SCHEMA_V1 = `
+CREATE TABLE conversations (
+  conversation_id INTEGER PRIMARY KEY AUTOINCREMENT,
+  agent_id        TEXT NOT NULL,
+  session_key     TEXT NOT NULL,
+  session_id      TEXT,                 -- the host session that is current under this key
+  title           TEXT,
+  forked_from     INTEGER REFERENCES conversations ON DELETE SET NULL,
+  view_version    INTEGER NOT NULL DEFAULT 0,
+  prompt_budget   INTEGER,              -- last pre-prompt budget the host offered
+  context_window  INTEGER,
+  active_since    TEXT,                 -- first turn that ran through this engine
+  aligned_through INTEGER,              -- release 0.1.x rows up to this id were compared with the
+                                        -- transcript; null when there is nothing to align
+  bootstrapped_at TEXT,
+  hidden_at       TEXT,                 -- deleted in the host: kept, shown to no tool
+  created_at      TEXT NOT NULL,
+  updated_at      TEXT NOT NULL
+) STRICT;
+-- A key deleted in the host may be used again: the hidden conversation stays, a new one begins.
+CREATE UNIQUE INDEX conversations_by_key ON conversations (agent_id, session_key)
+  WHERE hidden_at IS NULL;
+
+-- A host session id under a conversation's key. Rewinds, switches and some resets bring a new one.
+CREATE TABLE segments (
+  segment_id      INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation_id INTEGER NOT NULL REFERENCES conversations ON DELETE CASCADE,
+  session_id      TEXT NOT NULL,
+  visible_cursor  TEXT,
+  earlier_cursor  TEXT,                 -- end of the page before, to find our place after a rotation
+  raw_cursor      TEXT,
+  raw_last_entry  TEXT,                 -- last message event seen in the raw log
+  synced_at       TEXT,
+  created_at      TEXT NOT NULL,
+  UNIQUE (conversation_id, session_id)
+) STRICT;
+
+-- One accepted turn, by the host's advancement key.
+CREATE TABLE turn_receipts (
+  receipt_id      INTEGER PRIMARY KEY AUTOINCREMENT,
+  advancement_key TEXT NOT NULL UNIQUE,
+  conversation_id INTEGER NOT NULL REFERENCES conversations ON DELETE CASCADE,
+  session_id      TEXT NOT NULL,
+  generation      TEXT,
+  first_entry_id  TEXT NOT NULL,
+  last_entry_id   TEXT NOT NULL,
+  first_position  INTEGER,
+  message_count   INTEGER NOT NULL,
+  state           TEXT NOT NULL CHECK (state IN ('stored', 'skipped', 'deferred')),
+  entries_known   INTEGER NOT NULL,     -- 1 once every row of the turn has its entry id
+  is_heartbeat    INTEGER NOT NULL,
+  committed_at    TEXT NOT NULL
+) STRICT;
+CREATE INDEX turn_receipts_open ON turn_receipts (conversation_id, first_entry_id)
+  WHERE entries_known = 0;
+CREATE INDEX turn_receipts_recent ON turn_receipts (conversation_id, receipt_id);
+
+CREATE TABLE messages (
+  message_id      INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation_id INTEGER NOT NULL REFERENCES conversations ON DELETE CASCADE,
+  entry_id        TEXT,                 -- unknown inside a committed turn until the transcript is read
+  receipt_id      INTEGER REFERENCES turn_receipts ON DELETE SET NULL,
+  receipt_offset  INTEGER,
+  role            TEXT NOT NULL,
+  in_context      INTEGER NOT NULL,     -- 0: stored and searchable, never sent to the model
+  token_count     INTEGER NOT NULL,
+  created_at      TEXT NOT NULL,
+  body            TEXT                  -- the exact message as JSON
+) STRICT;
+CREATE UNIQUE INDEX messages_by_entry ON messages (conversation_id, entry_id)
+  WHERE entry_id IS NOT NULL;
+CREATE INDEX messages_by_receipt ON messages (receipt_id, receipt_offset)
+  WHERE entry_id IS NULL AND receipt_id IS NOT NULL;
+
+CREATE TABLE message_parts (
+  message_id   INTEGER NOT NULL REFERENCES messages ON DELETE CASCADE,
+  ordinal      INTEGER NOT NULL,
+  part_type    TEXT NOT NULL,
+  tool_call_id TEXT,
+  tool_name    TEXT,
+  token_count  INTEGER NOT NULL,
+  file_id      TEXT,
+  PRIMARY KEY (message_id, ordinal)
+) STRICT, WITHOUT ROWID;
+
+-- Where a message stands on a segment's branch. A place without a message is a tombstone's.
+CREATE TABLE transcript_entries (
+  segment_id INTEGER NOT NULL REFERENCES segments ON DELETE CASCADE,
+  position   INTEGER NOT NULL,
+  message_id INTEGER REFERENCES messages,
+  PRIMARY KEY (segment_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX transcript_entries_by_message ON transcript_entries (message_id);
+
+-- Entries that must never be filled in from the transcript again. Free of content.
+CREATE TABLE tombstones (
+  conversation_id INTEGER NOT NULL REFERENCES conversations ON DELETE CASCADE,
+  entry_id        TEXT NOT NULL,
+  reason          TEXT NOT NULL,
+  created_at      TEXT NOT NULL,
+  PRIMARY KEY (conversation_id, entry_id)
+) STRICT, WITHOUT ROWID;
+
+-- A reset that kept the session id: the view starts after it, or at the tail it keeps.
+CREATE TABLE boundaries (
+  boundary_id      INTEGER PRIMARY KEY AUTOINCREMENT,
+  segment_id       INTEGER NOT NULL REFERENCES segments ON DELETE CASCADE,
+  event_id         TEXT NOT NULL,
+  reason           TEXT NOT NULL,
+  after_position   INTEGER NOT NULL,    -- -1: before the first message
+  first_kept_entry TEXT,
+  created_at       TEXT NOT NULL,
+  UNIQUE (segment_id, event_id)
+) STRICT;
+
+-- Turns for which the host asked us for a view: tells a turn we served from one legacy served.
+CREATE TABLE turn_starts (
+  turn_start_id   INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation_id INTEGER NOT NULL REFERENCES conversations ON DELETE CASCADE,
+  session_id      TEXT NOT NULL,
+  started_at      TEXT NOT NULL,
+  token_budget    INTEGER
+) STRICT;
+CREATE INDEX turn_starts_recent ON turn_starts (conversation_id, turn_start_id);
+
+-- What the self-check found and did.
+CREATE TABLE sync_events (
+  sync_event_id   INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation_id INTEGER REFERENCES conversations ON DELETE CASCADE,
+  kind            TEXT NOT NULL,
+  happened_at     TEXT NOT NULL,        -- the time of the turn or message it is about
+  message_count   INTEGER NOT NULL DEFAULT 0,
+  detail          TEXT,
+  recorded_at     TEXT NOT NULL
+) STRICT;
+CREATE INDEX sync_events_recent ON sync_events (conversation_id, kind, sync_event_id);
+
+CREATE TABLE subagent_links (
+  child_session_key  TEXT PRIMARY KEY,
+  parent_session_key TEXT NOT NULL,
+  context_mode       TEXT,
+  created_at         TEXT NOT NULL,
+  ended_at           TEXT,
+  end_reason         TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE summaries (
+  summary_id       TEXT PRIMARY KEY,
+  conversation_id  INTEGER NOT NULL REFERENCES conversations ON DELETE CASCADE,
+  kind             TEXT NOT NULL CHECK (kind IN ('leaf', 'condensed')),
+  depth            INTEGER NOT NULL DEFAULT 0,
+  content          TEXT NOT NULL,
+  token_count      INTEGER NOT NULL,
+  earliest_at      TEXT,
+  latest_at        TEXT,
+  descendant_count INTEGER NOT NULL DEFAULT 0,
+  file_ids         TEXT NOT NULL DEFAULT '[]',
+  level            TEXT NOT NULL DEFAULT 'normal',
+  model            TEXT,
+  prompt_version   TEXT,
+  previous_context TEXT,
+  source_tokens    INTEGER NOT NULL DEFAULT 0,
+  created_at       TEXT NOT NULL
+) STRICT;
+CREATE INDEX summaries_by_conversation ON summaries (conversation_id, depth, created_at);
+
+CREATE TABLE summary_messages (
+  summary_id TEXT NOT NULL REFERENCES summaries ON DELETE CASCADE,
+  ordinal    INTEGER NOT NULL,
+  message_id INTEGER NOT NULL REFERENCES messages,
+  PRIMARY KEY (summary_id, ordinal)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX summary_messages_by_message ON summary_messages (message_id);
+
+-- "Parent" is a node's source: (C, L) says that C was built from L.
+CREATE TABLE summary_parents (
+  summary_id        TEXT NOT NULL REFERENCES summaries ON DELETE CASCADE,
+  ordinal           INTEGER NOT NULL,
+  parent_summary_id TEXT NOT NULL REFERENCES summaries,
+  PRIMARY KEY (summary_id, ordinal)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX summary_parents_by_source ON summary_parents (parent_summary_id);
+
+CREATE TABLE supersessions (
+  summary_id    TEXT PRIMARY KEY REFERENCES summaries ON DELETE CASCADE,
+  superseded_by TEXT NOT NULL REFERENCES summaries ON DELETE CASCADE,
+  reason        TEXT NOT NULL,
+  created_at    TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE summary_attempts (
+  attempt_id      INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation_id INTEGER REFERENCES conversations ON DELETE SET NULL,
+  summary_id      TEXT,
+  model           TEXT,
+  level           TEXT NOT NULL,
+  input_tokens    INTEGER,
+  output_tokens   INTEGER,
+  cost_usd        REAL,
+  outcome         TEXT NOT NULL,
+  started_at      TEXT NOT NULL,
+  ended_at        TEXT
+) STRICT;
+CREATE INDEX summary_attempts_by_time ON summary_attempts (started_at);
+
+CREATE TABLE context_items (
+  conversation_id INTEGER NOT NULL REFERENCES conversations ON DELETE CASCADE,
+  ordinal         INTEGER NOT NULL,     -- gapped: a publish replaces a run in place
+  item_type       TEXT NOT NULL CHECK (item_type IN ('message', 'summary')),
+  message_id      INTEGER REFERENCES messages,
+  summary_id      TEXT REFERENCES summaries,
+  form            TEXT NOT NULL DEFAULT 'full'
+                  CHECK (form IN ('full', 'stub', 'reference', 'pointer')),
+  PRIMARY KEY (conversation_id, ordinal),
+  CHECK ((item_type = 'message') = (message_id IS NOT NULL)),
+  CHECK ((item_type = 'summary') = (summary_id IS NOT NULL))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX context_items_by_message ON context_items (message_id) WHERE message_id IS NOT NULL;
+CREATE INDEX context_items_by_summary ON context_items (summary_id) WHERE summary_id IS NOT NULL;
+
+CREATE TABLE large_files (
+  file_id             TEXT PRIMARY KEY,
+  conversation_id     INTEGER NOT NULL REFERENCES conversations ON DELETE CASCADE,
+  file_name           TEXT,
+  mime_type           TEXT,
+  byte_size           INTEGER,
+  storage_uri         TEXT NOT NULL,
+  exploration_summary TEXT,
+  created_at          TEXT NOT NULL
+) STRICT;
+CREATE INDEX large_files_by_conversation ON large_files (conversation_id, created_at);
+
+CREATE TABLE expansion_grants (
+  grant_id         TEXT PRIMARY KEY,
+  parent_grant_id  TEXT REFERENCES expansion_grants ON DELETE CASCADE,
+  session_key      TEXT NOT NULL,
+  conversation_ids TEXT NOT NULL,
+  token_cap        INTEGER NOT NULL,
+  tokens_used      INTEGER NOT NULL DEFAULT 0,
+  expires_at       TEXT NOT NULL,
+  revoked_at       TEXT,
+  created_at       TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE operator_actions (
+  action_id   INTEGER PRIMARY KEY AUTOINCREMENT,
+  action      TEXT NOT NULL,
+  target      TEXT NOT NULL,
+  detail      TEXT,
+  started_at  TEXT NOT NULL,
+  finished_at TEXT                      -- null only inside the action's own transaction
+) STRICT;
+
+CREATE TRIGGER messages_keep_content
+BEFORE UPDATE OF conversation_id, role, in_context, token_count, created_at, body ON messages
+WHEN ${NO_OPERATOR}
+BEGIN SELECT RAISE(ABORT, 'messages are never altered'); END;
+CREATE TRIGGER messages_keep_identity
+BEFORE UPDATE OF entry_id ON messages
+WHEN OLD.entry_id IS NOT NULL AND ${NO_OPERATOR}
+BEGIN SELECT RAISE(ABORT, 'a message keeps its transcript entry'); END;
+CREATE TRIGGER messages_keep_rows
+BEFORE DELETE ON messages
+WHEN ${NO_OPERATOR}
+BEGIN SELECT RAISE(ABORT, 'messages are never deleted'); END;
+CREATE TRIGGER messages_need_a_body
+BEFORE INSERT ON messages
+WHEN NEW.body IS NULL
+BEGIN SELECT RAISE(ABORT, 'a message needs its body'); END;
+CREATE TRIGGER summaries_keep_content
+BEFORE UPDATE ON summaries
+WHEN ${NO_OPERATOR}
+BEGIN SELECT RAISE(ABORT, 'summaries are never altered'); END;
+CREATE TRIGGER summaries_keep_rows
+BEFORE DELETE ON summaries
+WHEN ${NO_OPERATOR}
+BEGIN SELECT RAISE(ABORT, 'summaries are never deleted'); END;
+CREATE TRIGGER conversations_keep_rows
+BEFORE DELETE ON conversations
+WHEN ${NO_OPERATOR}
+BEGIN SELECT RAISE(ABORT, 'conversations are never deleted'); END;
+CREATE TRIGGER operator_actions_stay
+BEFORE DELETE ON operator_actions
+BEGIN SELECT RAISE(ABORT, 'the record of operator actions is kept'); END;
+`;

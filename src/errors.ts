@@ -1,0 +1,63 @@
+// The one error class of the product. `code` is for programs, `message` is a sentence for people.
+
+export type LcmErrorCode =
+  | "NOT_A_DATABASE"
+  | "FOREIGN_DATABASE"
+  | "CORRUPT"
+  | "NEWER_SCHEMA"
+  | "WAL_UNAVAILABLE"
+  | "UNWRITABLE"
+  | "DISK_FULL"
+  | "BUSY"
+  | "CLOSED"
+  | "BAD_MESSAGE"
+  | "STORAGE";
+
+export class LcmError extends Error {
+  readonly code: LcmErrorCode;
+
+  constructor(code: LcmErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "LcmError";
+    this.code = code;
+  }
+}
+
+/** The message of anything that was thrown. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+const SQLITE_CODES: Readonly<Record<number, LcmErrorCode>> = {
+  5: "BUSY",
+  6: "BUSY",
+  8: "UNWRITABLE",
+  11: "CORRUPT",
+  13: "DISK_FULL",
+  14: "UNWRITABLE",
+  26: "NOT_A_DATABASE",
+};
+
+const ADVICE: Readonly<Partial<Record<LcmErrorCode, string>>> = {
+  BUSY: "another process holds the database; it is tried again at the next call",
+  CORRUPT: "the file is damaged; restore a backup or move it away to start a new one",
+  DISK_FULL: "the disk is full; free some space and the next call goes on",
+  UNWRITABLE: "the file or its directory can not be written; check owner and permissions",
+  NOT_A_DATABASE: "the file is not a SQLite database; point databasePath (LCM_DATABASE_PATH) elsewhere",
+};
+
+/** Turns an error of `node:sqlite` into an `LcmError` that names the file and what to do. */
+export function storageError(error: unknown, path: string): LcmError {
+  if (error instanceof LcmError) return error;
+  const primary = sqlitePrimaryCode(error);
+  const code = (primary === undefined ? undefined : SQLITE_CODES[primary]) ?? "STORAGE";
+  const advice = ADVICE[code];
+  const detail = errorText(error);
+  return new LcmError(code, `${path}: ${advice ? `${advice} (${detail})` : detail}`, { cause: error });
+}
+
+function sqlitePrimaryCode(error: unknown): number | undefined {
+  if (typeof error !== "object" || error === null || !("errcode" in error)) return undefined;
+  // Extended result codes keep the primary one in their lowest byte.
+  return typeof error.errcode === "number" ? error.errcode & 0xff : undefined;
+}

@@ -1,0 +1,80 @@
+// Opens all parts over one database, without any host. Engine, CLI, demo and tests all start here.
+
+import { homedir } from "node:os";
+import { dirname } from "node:path";
+import { type LcmConfig, resolveConfig } from "./db/config.js";
+import { type Lease, leaseDatabase } from "./db/registry.js";
+import { LcmContextEngine } from "./engine.js";
+import { readStatus, type Status } from "./status.js";
+import { createStores, type Stores } from "./store/index.js";
+import { type Clock, type Logger, type SessionRef, silentLogger, type TranscriptSource } from "./types.js";
+
+export interface OpenLcmOptions {
+  readonly databasePath: string;
+  readonly config?: Partial<LcmConfig>;
+  /** The host's transcript; without one, turns reach the store through `commitTurn` alone. */
+  readonly transcript?: TranscriptSource;
+  readonly log?: Logger;
+  readonly now?: Clock;
+}
+
+export interface Lcm {
+  readonly config: LcmConfig;
+  readonly stores: Stores;
+  /** A fresh engine object, as the host asks for one every turn. */
+  createEngine(): LcmContextEngine;
+  status(session?: SessionRef): Promise<Status>;
+  /** Releases everything. The database closes when its last user in the process lets go. */
+  close(): void;
+}
+
+/** Throws an `LcmError` when the database can not be opened; nothing is touched then. */
+export function openLcm(options: OpenLcmOptions): Lcm {
+  const lease = leaseDatabase(options.databasePath);
+  const stores = createStores(lease.db);
+  const config = completeConfig(options);
+  const source = options.transcript ?? noTranscript;
+  const log = options.log ?? silentLogger;
+  const now = options.now ?? Date.now;
+  return {
+    config,
+    stores,
+    createEngine: () => new LcmContextEngine({ stores: () => stores, config, source, log, now, release: () => {} }),
+    status: (session) => readStatus({ stores, source, config }, session),
+    close: () => lease.release(),
+  };
+}
+
+function completeConfig({ databasePath, config }: OpenLcmOptions): LcmConfig {
+  const { config: defaults } = resolveConfig({ env: {}, stateDir: dirname(databasePath), homeDir: homedir() });
+  return { ...defaults, databasePath, ...config };
+}
+
+/**
+ * An engine that opens its database when first needed and tries again at every call while it can not,
+ * so that a broken store heals without a restart.
+ */
+export function createSelfOpeningEngine(options: Required<Pick<OpenLcmOptions, "transcript" | "log">> & { config: LcmConfig; now?: Clock }): LcmContextEngine {
+  let lease: Lease | undefined;
+  let stores: Stores | undefined;
+  return new LcmContextEngine({
+    stores: () => {
+      if (!stores || !lease?.db.isOpen) {
+        lease = leaseDatabase(options.config.databasePath);
+        stores = createStores(lease.db);
+      }
+      return stores;
+    },
+    config: options.config,
+    source: options.transcript,
+    log: options.log,
+    now: options.now ?? Date.now,
+    release: () => lease?.release(),
+  });
+}
+
+const noTranscript: TranscriptSource = {
+  visible: async () => ({ kind: "missing" }),
+  raw: async () => ({ kind: "missing" }),
+  forkedFrom: () => undefined,
+};

@@ -1,0 +1,138 @@
+// Host message <-> stored form. Pure.
+//
+// The stored body is the message's JSON, whole: unknown roles, blocks and fields come back as they
+// came. Everything else in `EncodedMessage` is derived from it for ordering, counting and lookup.
+
+import { LcmError } from "./errors.js";
+import { estimateTokens, IMAGE_TOKENS } from "./tokens.js";
+import type { AgentMessage } from "./types.js";
+
+export interface EncodedPart {
+  readonly type: string;
+  readonly toolCallId: string | null;
+  readonly toolName: string | null;
+  readonly tokens: number;
+}
+
+export interface EncodedMessage {
+  readonly role: string;
+  readonly body: string;
+  /** False for rows the host keeps in the transcript but never sends to a model. */
+  readonly inContext: boolean;
+  readonly tokens: number;
+  /** UTC ISO-8601 with milliseconds. */
+  readonly createdAt: string;
+  readonly parts: readonly EncodedPart[];
+}
+
+/** Tokens a provider spends on a message's frame, beside its content. */
+const FRAME_TOKENS = 4;
+
+/** Models of the host's own rows: a note injected by an operator, a copy of a delivered reply. */
+const TRANSCRIPT_ONLY_MODELS = new Set(["gateway-injected", "delivery-mirror"]);
+
+/** `receivedAt` (ISO) stands in for the time of a message that carries none. */
+export function encodeMessage(message: unknown, receivedAt: string): EncodedMessage {
+  if (!isAgentMessage(message)) {
+    throw new LcmError("BAD_MESSAGE", `A message must be an object with a "role" string; got ${preview(message)}.`);
+  }
+  const parts = blocksOf(message).map((block) => encodePart(block, message));
+  return {
+    role: message.role,
+    body: toJson(message),
+    inContext: isInContext(message),
+    tokens: parts.reduce((sum, part) => sum + part.tokens, FRAME_TOKENS),
+    createdAt: messageTime(message) ?? receivedAt,
+    parts,
+  };
+}
+
+export function decodeMessage(body: string): AgentMessage {
+  return JSON.parse(body) as AgentMessage;
+}
+
+export function isAgentMessage(value: unknown): value is AgentMessage {
+  return isRecord(value) && typeof value["role"] === "string" && value["role"] !== "";
+}
+
+/** True for a reply row that no model wrote: slash-command replies, injected notes, mirrors. */
+export function isTranscriptOnly(message: AgentMessage): boolean {
+  return (
+    message.role === "assistant" &&
+    message["provider"] === "openclaw" &&
+    TRANSCRIPT_ONLY_MODELS.has(String(message["model"]))
+  );
+}
+
+/** True for the user row with which the host starts a heartbeat turn. */
+export function isHeartbeatPrompt(message: AgentMessage): boolean {
+  const provenance = message["provenance"];
+  return message.role === "user" && isRecord(provenance) && provenance["sourceTool"] === "heartbeat";
+}
+
+/** The text a reader would see: text blocks only, joined by line ends. */
+export function plainText(message: AgentMessage): string {
+  return blocksOf(message)
+    .map((block) => (block["type"] === "text" && typeof block["text"] === "string" ? block["text"] : undefined))
+    .filter((text) => text !== undefined)
+    .join("\n");
+}
+
+function isInContext(message: AgentMessage): boolean {
+  return message["excludeFromContext"] !== true && !isTranscriptOnly(message);
+}
+
+function messageTime(message: AgentMessage): string | undefined {
+  const { timestamp } = message;
+  if (typeof timestamp !== "number" && typeof timestamp !== "string") return undefined;
+  const date = new Date(timestamp);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+
+function blocksOf(message: AgentMessage): Record<string, unknown>[] {
+  const { content } = message;
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  if (Array.isArray(content)) {
+    return content.map((block: unknown) =>
+      isRecord(block) ? block : typeof block === "string" ? { type: "text", text: block } : {},
+    );
+  }
+  return [];
+}
+
+function encodePart(block: Record<string, unknown>, message: AgentMessage): EncodedPart {
+  return {
+    type: typeof block["type"] === "string" ? block["type"] : "unknown",
+    toolCallId: firstString(block["toolCallId"], block["type"] === "toolCall" ? block["id"] : message["toolCallId"]),
+    toolName: firstString(block["name"], message["toolName"]),
+    tokens: blockTokens(block),
+  };
+}
+
+function blockTokens(block: Record<string, unknown>): number {
+  if (block["type"] === "image") return IMAGE_TOKENS;
+  const texts = [block["text"], block["thinking"]].filter((text) => typeof text === "string");
+  if (texts.length > 0) return texts.reduce((sum, text) => sum + estimateTokens(text), 0);
+  return estimateTokens(toJson(block));
+}
+
+function firstString(...candidates: unknown[]): string | null {
+  return candidates.find((candidate) => typeof candidate === "string") ?? null;
+}
+
+function toJson(value: object): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    throw new LcmError("BAD_MESSAGE", `A message could not be written as JSON: ${(error as Error).message}.`, { cause: error });
+  }
+}
+
+function preview(value: unknown): string {
+  if (isRecord(value)) return `an object with the keys ${Object.keys(value).slice(0, 5).join(", ") || "(none)"}`;
+  return Array.isArray(value) ? "an array" : `${typeof value} ${String(value).slice(0, 40)}`;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

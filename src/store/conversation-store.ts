@@ -1,0 +1,195 @@
+// Conversations (agent + session key) and their segments (host session ids).
+
+import type { Database } from "../db/connection.js";
+import { RELEASE_01_KEY_PREFIX } from "../db/schema/release-0.1.js";
+import type { ConversationId, SegmentId, SessionRef } from "../types.js";
+
+export interface Conversation {
+  readonly id: ConversationId;
+  readonly agentId: string;
+  readonly sessionKey: string;
+  readonly sessionId: string | null;
+  readonly forkedFrom: ConversationId | null;
+  readonly activeSince: string | null;
+  readonly alignedThrough: number | null;
+  readonly viewVersion: number;
+  readonly promptBudget: number | null;
+  readonly createdAt: string;
+}
+
+export interface Segment {
+  readonly id: SegmentId;
+  readonly conversationId: ConversationId;
+  readonly sessionId: string;
+  readonly visibleCursor: string | null;
+  readonly earlierCursor: string | null;
+  readonly rawCursor: string | null;
+  readonly rawLastEntry: string | null;
+}
+
+const CONVERSATION = `conversation_id AS id, agent_id AS agentId, session_key AS sessionKey,
+  session_id AS sessionId, forked_from AS forkedFrom, active_since AS activeSince, aligned_through AS alignedThrough,
+  view_version AS viewVersion, prompt_budget AS promptBudget, created_at AS createdAt`;
+
+const SEGMENT = `segment_id AS id, conversation_id AS conversationId, session_id AS sessionId,
+  visible_cursor AS visibleCursor, earlier_cursor AS earlierCursor, raw_cursor AS rawCursor,
+  raw_last_entry AS rawLastEntry`;
+
+export class ConversationStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** The visible conversation of a session key, if there is one. */
+  find(session: Pick<SessionRef, "agentId" | "sessionKey">): Conversation | undefined {
+    return this.#db.get<Conversation>(
+      `SELECT ${CONVERSATION} FROM conversations
+       WHERE agent_id = ? AND session_key = ? AND hidden_at IS NULL`,
+      session.agentId,
+      session.sessionKey,
+    );
+  }
+
+  /** The conversation of a session key; adopts what release 0.1.x kept for its session id. */
+  findOrCreate(session: SessionRef, now: string): Conversation {
+    const found = this.find(session) ?? this.#adoptRelease01(session, now);
+    if (found) return found;
+    this.#db.run(
+      `INSERT INTO conversations (agent_id, session_key, session_id, created_at, updated_at)
+       VALUES (?, ?, ?, ?, ?)`,
+      session.agentId,
+      session.sessionKey,
+      session.sessionId,
+      now,
+      now,
+    );
+    return this.find(session) as Conversation;
+  }
+
+  #adoptRelease01(session: SessionRef, now: string): Conversation | undefined {
+    const old = this.#db.get<{ id: number }>(
+      `SELECT conversation_id AS id FROM conversations
+       WHERE session_id = ? AND session_key LIKE '${RELEASE_01_KEY_PREFIX}%'
+       ORDER BY conversation_id DESC LIMIT 1`,
+      session.sessionId,
+    );
+    if (!old) return undefined;
+    this.#db.run(
+      "UPDATE conversations SET agent_id = ?, session_key = ?, updated_at = ? WHERE conversation_id = ?",
+      session.agentId,
+      session.sessionKey,
+      now,
+      old.id,
+    );
+    return this.find(session);
+  }
+
+  segment(conversation: ConversationId, sessionId: string): Segment | undefined {
+    return this.#db.get<Segment>(
+      `SELECT ${SEGMENT} FROM segments WHERE conversation_id = ? AND session_id = ?`,
+      conversation,
+      sessionId,
+    );
+  }
+
+  segmentOrCreate(conversation: ConversationId, sessionId: string, now: string): Segment {
+    this.#db.run(
+      `INSERT INTO segments (conversation_id, session_id, created_at) VALUES (?, ?, ?)
+       ON CONFLICT DO NOTHING`,
+      conversation,
+      sessionId,
+      now,
+    );
+    return this.segment(conversation, sessionId) as Segment;
+  }
+
+  /** Makes a host session the current one under its key. True when it was another before. */
+  makeCurrent(conversation: ConversationId, sessionId: string, now: string): boolean {
+    const { changes } = this.#db.run(
+      `UPDATE conversations SET session_id = ?, updated_at = ?
+       WHERE conversation_id = ? AND session_id IS NOT ?`,
+      sessionId,
+      now,
+      conversation,
+      sessionId,
+    );
+    return changes > 0;
+  }
+
+  markActive(conversation: ConversationId, now: string): void {
+    this.#db.run(
+      `UPDATE conversations SET active_since = coalesce(active_since, ?), updated_at = ?
+       WHERE conversation_id = ?`,
+      now,
+      now,
+      conversation,
+    );
+  }
+
+  markBootstrapped(conversation: ConversationId, now: string): void {
+    this.#db.run(
+      "UPDATE conversations SET bootstrapped_at = ? WHERE conversation_id = ? AND bootstrapped_at IS NULL",
+      now,
+      conversation,
+    );
+  }
+
+  recordForkSource(conversation: ConversationId, parent: ConversationId): void {
+    this.#db.run(
+      "UPDATE conversations SET forked_from = ? WHERE conversation_id = ? AND forked_from IS NULL",
+      parent,
+      conversation,
+    );
+  }
+
+  setAlignedThrough(conversation: ConversationId, messageId: number | null): void {
+    this.#db.run(
+      "UPDATE conversations SET aligned_through = ? WHERE conversation_id = ?",
+      messageId,
+      conversation,
+    );
+  }
+
+  setPromptBudget(conversation: ConversationId, budget: number): void {
+    this.#db.run("UPDATE conversations SET prompt_budget = ? WHERE conversation_id = ?", budget, conversation);
+  }
+
+  setContextWindow(conversation: ConversationId, tokens: number): void {
+    this.#db.run("UPDATE conversations SET context_window = ? WHERE conversation_id = ?", tokens, conversation);
+  }
+
+  saveVisibleCursor(segment: SegmentId, cursor: string, now: string): void {
+    this.#db.run(
+      `UPDATE segments SET
+         earlier_cursor = CASE WHEN visible_cursor IS NOT ?1 THEN visible_cursor ELSE earlier_cursor END,
+         visible_cursor = ?1, synced_at = ?2
+       WHERE segment_id = ?3`,
+      cursor,
+      now,
+      segment,
+    );
+  }
+
+  saveRawCursor(segment: SegmentId, cursor: string, lastEntry: string | null): void {
+    this.#db.run(
+      "UPDATE segments SET raw_cursor = ?, raw_last_entry = ? WHERE segment_id = ?",
+      cursor,
+      lastEntry,
+      segment,
+    );
+  }
+
+  /** Hides every trace of a key that the host deleted. Returns how many conversations it hid. */
+  hide(session: Pick<SessionRef, "agentId" | "sessionKey">, now: string): number {
+    return this.#db.run(
+      `UPDATE conversations SET hidden_at = ?, updated_at = ?
+       WHERE agent_id = ? AND session_key = ? AND hidden_at IS NULL`,
+      now,
+      now,
+      session.agentId,
+      session.sessionKey,
+    ).changes;
+  }
+}

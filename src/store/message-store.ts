@@ -1,0 +1,199 @@
+// Messages and where they stand in a segment. Writes assume the caller's transaction.
+
+import type { Database } from "../db/connection.js";
+import { decodeMessage, type EncodedMessage } from "../message-codec.js";
+import type { AgentMessage, ConversationId, MessageId, ReceiptId, SegmentId } from "../types.js";
+
+export interface StoredMessage {
+  readonly id: MessageId;
+  readonly entryId: string | null;
+  readonly role: string;
+  readonly createdAt: string;
+  readonly message: AgentMessage;
+}
+
+/** What stands at a position: a message, or (without one) a tombstone. */
+export interface Place {
+  readonly position: number;
+  readonly messageId: MessageId | null;
+  readonly entryId: string | null;
+  readonly receiptId: ReceiptId | null;
+  readonly receiptOffset: number | null;
+}
+
+export type MessageIdentity =
+  | { entryId: string; receiptId?: ReceiptId; receiptOffset?: number }
+  | { entryId: null; receiptId: ReceiptId; receiptOffset: number };
+
+const PLACE = `t.position, t.message_id AS messageId, m.entry_id AS entryId,
+  m.receipt_id AS receiptId, m.receipt_offset AS receiptOffset`;
+
+export class MessageStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  insert(conversation: ConversationId, identity: MessageIdentity, encoded: EncodedMessage): MessageId {
+    const id = this.#db.run(
+      `INSERT INTO messages (conversation_id, entry_id, receipt_id, receipt_offset, role, in_context,
+                             token_count, created_at, body)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      conversation,
+      identity.entryId,
+      identity.receiptId ?? null,
+      identity.receiptOffset ?? null,
+      encoded.role,
+      encoded.inContext ? 1 : 0,
+      encoded.tokens,
+      encoded.createdAt,
+      encoded.body,
+    ).lastId as MessageId;
+    this.#insertParts(id, encoded);
+    return id;
+  }
+
+  #insertParts(message: MessageId, encoded: EncodedMessage): void {
+    for (const [ordinal, part] of encoded.parts.entries()) {
+      this.#db.run(
+        `INSERT INTO message_parts (message_id, ordinal, part_type, tool_call_id, tool_name, token_count)
+         VALUES (?, ?, ?, ?, ?, ?)`,
+        message,
+        ordinal,
+        part.type,
+        part.toolCallId,
+        part.toolName,
+        part.tokens,
+      );
+    }
+  }
+
+  /** Replaces what release 0.1.x kept of a message by the exact original. Needs an operator action. */
+  replaceBody(message: MessageId, entryId: string, encoded: EncodedMessage): void {
+    this.#db.run(
+      `UPDATE messages SET entry_id = ?, role = ?, in_context = ?, token_count = ?, created_at = ?, body = ?
+       WHERE message_id = ?`,
+      entryId,
+      encoded.role,
+      encoded.inContext ? 1 : 0,
+      encoded.tokens,
+      encoded.createdAt,
+      encoded.body,
+      message,
+    );
+    this.#db.run("DELETE FROM message_parts WHERE message_id = ?", message);
+    this.#insertParts(message, encoded);
+  }
+
+  idByEntry(conversation: ConversationId, entryId: string): MessageId | undefined {
+    return this.#db.get<{ id: MessageId }>(
+      "SELECT message_id AS id FROM messages WHERE conversation_id = ? AND entry_id = ?",
+      conversation,
+      entryId,
+    )?.id;
+  }
+
+  /** The row of a committed turn that still waits for its entry id. */
+  idByReceipt(receipt: ReceiptId, offset: number): MessageId | undefined {
+    return this.#db.get<{ id: MessageId }>(
+      `SELECT message_id AS id FROM messages
+       WHERE entry_id IS NULL AND receipt_id = ? AND receipt_offset = ?`,
+      receipt,
+      offset,
+    )?.id;
+  }
+
+  setEntryId(message: MessageId, entryId: string): void {
+    this.#db.run("UPDATE messages SET entry_id = ? WHERE message_id = ?", entryId, message);
+  }
+
+  placeAt(segment: SegmentId, position: number): Place | undefined {
+    return this.#db.get<Place>(
+      `SELECT ${PLACE} FROM transcript_entries t LEFT JOIN messages m USING (message_id)
+       WHERE t.segment_id = ? AND t.position = ?`,
+      segment,
+      position,
+    );
+  }
+
+  positionOf(segment: SegmentId, message: MessageId): number | undefined {
+    return this.#db.get<{ position: number }>(
+      "SELECT position FROM transcript_entries WHERE message_id = ? AND segment_id = ?",
+      message,
+      segment,
+    )?.position;
+  }
+
+  head(segment: SegmentId): Place | undefined {
+    return this.#db.get<Place>(
+      `SELECT ${PLACE} FROM transcript_entries t LEFT JOIN messages m USING (message_id)
+       WHERE t.segment_id = ? ORDER BY t.position DESC LIMIT 1`,
+      segment,
+    );
+  }
+
+  place(segment: SegmentId, position: number, message: MessageId | null): void {
+    this.#db.run(
+      `INSERT INTO transcript_entries (segment_id, position, message_id) VALUES (?, ?, ?)
+       ON CONFLICT (segment_id, position) DO UPDATE SET message_id = excluded.message_id`,
+      segment,
+      position,
+      message,
+    );
+  }
+
+  /** Takes everything from `position` on off the segment's branch. The messages stay stored. */
+  cutFrom(segment: SegmentId, position: number): number {
+    return this.#db.run(
+      "DELETE FROM transcript_entries WHERE segment_id = ? AND position >= ?",
+      segment,
+      position,
+    ).changes;
+  }
+
+  addTombstone(conversation: ConversationId, entryId: string, reason: string, now: string): void {
+    this.#db.run(
+      `INSERT INTO tombstones (conversation_id, entry_id, reason, created_at) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO NOTHING`,
+      conversation,
+      entryId,
+      reason,
+      now,
+    );
+  }
+
+  hasTombstone(conversation: ConversationId, entryId: string): boolean {
+    const row = this.#db.get(
+      "SELECT 1 FROM tombstones WHERE conversation_id = ? AND entry_id = ?",
+      conversation,
+      entryId,
+    );
+    return row !== undefined;
+  }
+
+  /** Rows that release 0.1.x left and that no transcript entry has claimed yet, in order. */
+  unaligned(conversation: ConversationId, afterId: number): { id: MessageId; message: AgentMessage }[] {
+    return this.#db
+      .all<{ id: MessageId; body: string }>(
+        `SELECT message_id AS id, body FROM messages
+         WHERE conversation_id = ? AND message_id > ? AND entry_id IS NULL AND receipt_id IS NULL
+         ORDER BY message_id`,
+        conversation,
+        afterId,
+      )
+      .map((row) => ({ id: row.id, message: decodeMessage(row.body) }));
+  }
+
+  /** The messages of a segment's branch in order. */
+  branch(segment: SegmentId): StoredMessage[] {
+    return this.#db
+      .all<Omit<StoredMessage, "message"> & { body: string }>(
+        `SELECT m.message_id AS id, m.entry_id AS entryId, m.role, m.created_at AS createdAt, m.body
+         FROM transcript_entries t JOIN messages m USING (message_id)
+         WHERE t.segment_id = ? ORDER BY t.position`,
+        segment,
+      )
+      .map(({ body, ...row }) => ({ ...row, message: decodeMessage(body) }));
+  }
+}

@@ -1,0 +1,72 @@
+// Domain types shared by the parts: branded ids, records, and the dependencies handed in from outside.
+
+declare const brand: unique symbol;
+type Branded<T, Name extends string> = T & { readonly [brand]: Name };
+
+export type ConversationId = Branded<number, "ConversationId">;
+export type SegmentId = Branded<number, "SegmentId">;
+export type MessageId = Branded<number, "MessageId">;
+export type ReceiptId = Branded<number, "ReceiptId">;
+
+/** A message as the host hands it over. Nothing but its being an object with a role is relied on. */
+export interface AgentMessage {
+  readonly role: string;
+  readonly [field: string]: unknown;
+}
+
+/** A host session: which agent it belongs to, the stable key, and the id that is current. */
+export interface SessionRef {
+  readonly agentId: string;
+  readonly sessionKey: string;
+  readonly sessionId: string;
+}
+
+/** Milliseconds since the epoch. */
+export type Clock = () => number;
+
+export interface Logger {
+  info(text: string): void;
+  warn(text: string): void;
+  error(text: string): void;
+}
+
+export const silentLogger: Logger = { info() {}, warn() {}, error() {} };
+
+/** One message of the host's visible transcript. `seq` counts from 1 along the active branch. */
+export interface TranscriptEntry {
+  readonly entryId: string;
+  readonly seq: number;
+  readonly message: unknown;
+  readonly createdAt?: string | undefined;
+}
+
+export type VisiblePage =
+  | { kind: "page"; entries: TranscriptEntry[]; cursor: string; hasMore: boolean; requiredBytes?: number }
+  | { kind: "reset"; cursor: string; reason: string }
+  | { kind: "missing" }
+  | { kind: "unavailable"; reason: string };
+
+export interface RawEvent {
+  readonly seq: number;
+  readonly event: unknown;
+}
+
+export type RawPage =
+  | { kind: "page"; events: RawEvent[]; cursor: string; hasMore: boolean; requiredBytes?: number }
+  | { kind: "reset"; cursor: string; reason: string }
+  | { kind: "missing" }
+  | { kind: "unavailable"; reason: string };
+
+export interface PageLimits {
+  readonly cursor?: string;
+  readonly maxItems: number;
+  readonly maxBytes: number;
+}
+
+/** The host's transcript as this product reads it. The bridge implements it; tests script it. */
+export interface TranscriptSource {
+  visible(session: SessionRef, limits: PageLimits): Promise<VisiblePage>;
+  raw(session: SessionRef, limits: PageLimits): Promise<RawPage>;
+  /** The key of the session this one was forked from, if it was. */
+  forkedFrom(session: SessionRef): string | undefined;
+}
