@@ -1,0 +1,251 @@
+// A scripted host transcript with the real one's rules: entry ids that survive rewinds and forks,
+// positions that are reused, generations that rotate, cursors that are base64url JSON.
+
+import { randomUUID } from "node:crypto";
+import type { CommitTurnCall } from "../../src/host-calls.js";
+import type {
+  AgentMessage,
+  PageLimits,
+  RawPage,
+  SessionRef,
+  TranscriptSource,
+  VisiblePage,
+} from "../../src/types.js";
+
+interface LogEvent {
+  readonly type: string;
+  readonly id: string;
+  readonly parentId: string | null;
+  readonly timestamp: string;
+  readonly message?: AgentMessage;
+  readonly reason?: string;
+  readonly firstKeptEntryId?: string;
+  readonly targetId?: string;
+}
+
+interface Session {
+  readonly id: string;
+  generation: string;
+  events: { seq: number; event: LogEvent }[];
+  /** Ids of the message events on the active branch, in order. */
+  active: string[];
+  leaf: string | null;
+}
+
+export class FakeHost implements TranscriptSource {
+  readonly reads = { visible: 0, raw: 0 };
+  /** Answers every read with this while set. */
+  unavailable = false;
+  readonly #sessions = new Map<string, Session>();
+  readonly #current = new Map<string, string>();
+  readonly #forks = new Map<string, string>();
+  #clock = Date.parse("2026-11-18T08:00:00.000Z");
+
+  /** The clock of the fake world; hand it to `openLcm` as `now`. */
+  readonly now = (): number => this.#clock;
+
+  tick(ms = 1000): number {
+    this.#clock += ms;
+    return this.#clock;
+  }
+
+  ref(sessionKey: string): SessionRef {
+    const agentId = sessionKey.split(":")[1] ?? "main";
+    return { agentId, sessionKey, sessionId: this.#session(sessionKey).id };
+  }
+
+  /** The visible transcript as a reader of the host's own files would find it. */
+  transcript(sessionKey: string): { entryId: string; message: AgentMessage }[] {
+    const session = this.#session(sessionKey);
+    return session.active.map((id) => ({ entryId: id, message: this.#event(session, id).message as AgentMessage }));
+  }
+
+  append(sessionKey: string, message: AgentMessage): string {
+    const session = this.#session(sessionKey);
+    const id = randomUUID();
+    this.#log(session, { type: "message", id, parentId: session.leaf, timestamp: this.#iso(), message });
+    session.active.push(id);
+    session.leaf = id;
+    return id;
+  }
+
+  /** Plays a turn into the transcript and gives the commit that the host would deliver for it. */
+  turn(sessionKey: string, messages: readonly AgentMessage[], options: { isHeartbeat?: boolean } = {}): CommitTurnCall {
+    const session = this.#session(sessionKey);
+    const position = session.active.length;
+    const ids = messages.map((message) => this.append(sessionKey, message));
+    const anchor = (offset: number) => ({
+      agentId: this.ref(sessionKey).agentId,
+      sessionId: session.id,
+      generation: session.generation,
+      entryId: ids[offset] as string,
+      activeMessagePosition: position + offset,
+    });
+    return {
+      advancementKey: randomUUID(),
+      sessionId: session.id,
+      sessionKey,
+      admission: anchor(0),
+      terminal: anchor(ids.length - 1),
+      messages,
+      ...(options.isHeartbeat ? { isHeartbeat: true } : {}),
+    };
+  }
+
+  /** What steering does: the generation changes, the entries stay. */
+  rotate(sessionKey: string): void {
+    this.#session(sessionKey).generation = randomUUID();
+  }
+
+  /** Keeps everything before the entry and goes on from there under a new session id. */
+  rewind(sessionKey: string, entryId: string): void {
+    const old = this.#session(sessionKey);
+    this.#branchTo(sessionKey, old.active.slice(0, old.active.indexOf(entryId)));
+  }
+
+  switchTo(sessionKey: string, active: readonly string[]): void {
+    this.#branchTo(sessionKey, active);
+  }
+
+  activeIds(sessionKey: string): string[] {
+    return [...this.#session(sessionKey).active];
+  }
+
+  fork(sessionKey: string, entryId?: string): string {
+    const parent = this.#session(sessionKey);
+    const end = entryId === undefined ? parent.active.length : parent.active.indexOf(entryId);
+    const childKey = `agent:main:dashboard:${randomUUID()}`;
+    this.#forks.set(childKey, sessionKey);
+    this.#branchTo(childKey, parent.active.slice(0, end), parent);
+    return childKey;
+  }
+
+  /** A reset that keeps the session id. */
+  reset(sessionKey: string, reason = "new", firstKeptEntryId?: string): void {
+    const session = this.#session(sessionKey);
+    const id = randomUUID();
+    this.#log(session, {
+      type: "reset",
+      id,
+      parentId: session.leaf,
+      timestamp: this.#iso(),
+      reason,
+      ...(firstKeptEntryId ? { firstKeptEntryId } : {}),
+    });
+    session.leaf = id;
+  }
+
+  /** A reset that brings a new, empty session id. */
+  newSessionId(sessionKey: string): void {
+    this.#create(sessionKey);
+  }
+
+  async visible(ref: SessionRef, limits: PageLimits): Promise<VisiblePage> {
+    this.reads.visible += 1;
+    if (this.unavailable) return { kind: "unavailable", reason: "projection_rebuilding" };
+    const session = this.#sessions.get(ref.sessionId);
+    if (!session) return { kind: "missing" };
+    const start = { agentId: ref.agentId, generation: session.generation, sessionId: session.id, lastEventSeq: -1, lastMessagePosition: -1, version: 1 };
+    const cursor = limits.cursor === undefined ? start : decode<typeof start>(limits.cursor);
+    const reset = (reason: string): VisiblePage => ({ kind: "reset", cursor: encode(start), reason });
+    if (!cursor) return reset("invalid_cursor");
+    if (cursor.sessionId !== session.id) return reset("scope_mismatch");
+    if (cursor.generation !== session.generation) return reset("generation_mismatch");
+    if (cursor.lastMessagePosition >= 0) {
+      const anchor = session.active[cursor.lastMessagePosition];
+      if (anchor === undefined || this.#seq(session, anchor) !== cursor.lastEventSeq) return reset("anchor_moved");
+    }
+    const entries = [];
+    let bytes = 0;
+    let requiredBytes: number | undefined;
+    let position = cursor.lastMessagePosition + 1;
+    for (; position < session.active.length && entries.length < limits.maxItems; position += 1) {
+      const event = this.#event(session, session.active[position] as string);
+      const size = JSON.stringify(event).length;
+      if (bytes + size > limits.maxBytes) {
+        if (entries.length === 0) requiredBytes = size;
+        break;
+      }
+      bytes += size;
+      entries.push({ entryId: event.id, seq: position + 1, message: event.message, createdAt: event.timestamp });
+    }
+    const last = position - 1;
+    const lastEventSeq = last < 0 ? -1 : this.#seq(session, session.active[last] as string);
+    return {
+      kind: "page",
+      entries,
+      cursor: encode({ ...cursor, lastMessagePosition: last, lastEventSeq }),
+      hasMore: position < session.active.length,
+      ...(requiredBytes === undefined ? {} : { requiredBytes }),
+    };
+  }
+
+  async raw(ref: SessionRef, limits: PageLimits): Promise<RawPage> {
+    this.reads.raw += 1;
+    if (this.unavailable) return { kind: "unavailable", reason: "projection_rebuilding" };
+    const session = this.#sessions.get(ref.sessionId);
+    if (!session) return { kind: "missing" };
+    const start = { agentId: ref.agentId, generation: session.generation, sessionId: session.id, lastSeq: -1, version: 1 };
+    const cursor = limits.cursor === undefined ? start : decode<typeof start>(limits.cursor);
+    const reset = (reason: string): RawPage => ({ kind: "reset", cursor: encode(start), reason });
+    if (!cursor) return reset("invalid_cursor");
+    if (cursor.sessionId !== session.id) return reset("scope_mismatch");
+    if (cursor.generation !== session.generation) return reset("generation_mismatch");
+    const events = session.events.filter(({ seq }) => seq > cursor.lastSeq).slice(0, limits.maxItems);
+    const lastSeq = events.at(-1)?.seq ?? cursor.lastSeq;
+    return { kind: "page", events, cursor: encode({ ...cursor, lastSeq }), hasMore: session.events.length - 1 > lastSeq };
+  }
+
+  forkedFrom(ref: SessionRef): string | undefined {
+    return this.#forks.get(ref.sessionKey);
+  }
+
+  #branchTo(sessionKey: string, active: readonly string[], source = this.#session(sessionKey)): void {
+    const session = this.#create(sessionKey);
+    session.events = [...source.events];
+    session.active = [...active];
+    session.leaf = active.at(-1) ?? null;
+    this.#log(session, { type: "leaf", id: randomUUID(), parentId: null, timestamp: this.#iso(), targetId: session.leaf ?? "" });
+  }
+
+  #create(sessionKey: string): Session {
+    const session: Session = { id: randomUUID(), generation: randomUUID(), events: [], active: [], leaf: null };
+    this.#log(session, { type: "session", id: randomUUID(), parentId: null, timestamp: this.#iso() });
+    this.#sessions.set(session.id, session);
+    this.#current.set(sessionKey, session.id);
+    return session;
+  }
+
+  #session(sessionKey: string): Session {
+    const id = this.#current.get(sessionKey);
+    return (id === undefined ? undefined : this.#sessions.get(id)) ?? this.#create(sessionKey);
+  }
+
+  #log(session: Session, event: LogEvent): void {
+    session.events.push({ seq: session.events.length, event });
+  }
+
+  #event(session: Session, id: string): LogEvent {
+    return session.events.find(({ event }) => event.id === id)?.event as LogEvent;
+  }
+
+  #seq(session: Session, id: string): number {
+    return session.events.findIndex(({ event }) => event.id === id);
+  }
+
+  #iso(): string {
+    return new Date(this.#clock).toISOString();
+  }
+}
+
+function encode(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}
+
+function decode<T>(cursor: string): T | undefined {
+  try {
+    return JSON.parse(Buffer.from(cursor, "base64url").toString("utf8")) as T;
+  } catch {
+    return undefined;
+  }
+}
