@@ -5,7 +5,11 @@ import { projectEnv, setup } from "./setup.mjs";
 
 setup();
 const [command, ...args] = process.argv.slice(2);
-const child = spawn(command, args, { stdio: "inherit", env: projectEnv(), shell: process.platform === "win32" });
+const child = spawn(command, args, {
+  stdio: "inherit",
+  env: projectEnv(),
+  shell: process.platform === "win32",
+});
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
 child.on("error", (error) => {
   process.stderr.write(`run: could not start ${command}: ${error.message}\n`);

@@ -44,10 +44,15 @@ function ensureNode() {
   if (isNewEnough(process.versions.node) || localNodeVersion() === `v${PINNED_NODE}`) return;
   say(`this machine has Node ${process.versions.node}; fetching Node ${PINNED_NODE} into .node/`);
   mkdirSync(localRoot, { recursive: true });
-  writeFileSync(join(localRoot, "package.json"), JSON.stringify({ private: true, name: "project-node" }));
+  writeFileSync(
+    join(localRoot, "package.json"),
+    JSON.stringify({ private: true, name: "project-node" }),
+  );
   npm(["install", `node@${PINNED_NODE}`, "--no-audit", "--no-fund", "--no-save"], localRoot);
   if (localNodeVersion() !== `v${PINNED_NODE}`) {
-    fail(`npm installed the package node@${PINNED_NODE}, but ${localNode} does not run. Install Node ${MINIMUM.join(".")} or newer and try again.`);
+    fail(
+      `npm installed the package node@${PINNED_NODE}, but ${localNode} does not run. Install Node ${MINIMUM.join(".")} or newer and try again.`,
+    );
   }
 }
 

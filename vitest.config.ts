@@ -1,0 +1,58 @@
+// Test projects: `unit` runs in this process tree, `host` drives a real OpenClaw, `long` takes minutes
+// and runs only when asked for. The code under test needs `node:sqlite`; see `requireProjectNode`.
+import { spawnSync } from "node:child_process";
+import { defineConfig } from "vitest/config";
+import { isNewEnough, projectEnv } from "./scripts/setup.mjs";
+
+requireProjectNode();
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/host/**", "test/long/**"],
+        },
+      },
+      {
+        test: {
+          name: "host",
+          include: ["test/host/**/*.test.ts"],
+          // Each file starts a gateway; side by side on two cores they time each other out.
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: "long",
+          include: ["test/long/**/*.test.ts"],
+          fileParallelism: false,
+          testTimeout: 1_800_000,
+          hookTimeout: 300_000,
+        },
+      },
+    ],
+  },
+});
+
+/**
+ * Bare `npx vitest` starts on the machine's own Node. When that is too old, the same command runs on
+ * the project's Node in `.node/`, or, before `npm test` has put one there, ends with what to do.
+ */
+function requireProjectNode(): void {
+  if (isNewEnough(process.versions.node)) return;
+  const env = projectEnv();
+  const found = spawnSync("node", ["-p", "process.versions.node"], { env, encoding: "utf8" });
+  if (found.status !== 0 || !isNewEnough(found.stdout.trim())) {
+    process.stderr.write(
+      `These tests need Node 24.16 or newer and this is Node ${process.versions.node}: run \`npm test\`, which fetches one.\n`,
+    );
+    process.exit(1);
+  }
+  const rerun = spawnSync("node", process.argv.slice(1), { env, stdio: "inherit" });
+  process.exit(rerun.status ?? 1);
+}
