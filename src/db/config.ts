@@ -1,8 +1,22 @@
 // The plugin's configuration: environment over plugin config over default, each value checked.
 // Nothing here throws or reads the process: a bad value becomes a sentence in `problems` and the next
 // layer is used. The keys are declared in config/keys.ts.
-import { type ConfigKey, configKeys, type KeySchema, type LcmConfig, oldNames, retiredEnv } from "./config/keys.js";
-import { defaultValue, describeAllowed, type Directories, isUnset, readValue, show } from "./config/values.js";
+import {
+  type ConfigKey,
+  configKeys,
+  type KeySchema,
+  type LcmConfig,
+  oldNames,
+  retiredEnv,
+} from "./config/keys.js";
+import {
+  defaultValue,
+  describeAllowed,
+  type Directories,
+  isUnset,
+  readValue,
+  show,
+} from "./config/values.js";
 
 export type { LcmConfig } from "./config/keys.js";
 export { sessionPatternToRegExp } from "./config/session-patterns.js";
@@ -64,7 +78,13 @@ function resolveKey(
   return value;
 }
 
-function badValue(key: ConfigKey, name: string, raw: unknown, schema: KeySchema, used: unknown): string {
+function badValue(
+  key: ConfigKey,
+  name: string,
+  raw: unknown,
+  schema: KeySchema,
+  used: unknown,
+): string {
   const subject = name === key ? key : `${key}, set by ${name},`;
   return `${subject} is ${show(raw)} but must be ${describeAllowed(schema)}; using ${show(used)} instead.`;
 }
@@ -74,7 +94,12 @@ function badValue(key: ConfigKey, name: string, raw: unknown, schema: KeySchema,
  * manifest's defaults before the plugin sees its config, so a present name that holds exactly the
  * default does not prove that anyone wrote it, and the old name goes before it.
  */
-function pluginLayer(key: ConfigKey, schema: KeySchema, config: PluginConfig, problems: string[]): Layer {
+function pluginLayer(
+  key: ConfigKey,
+  schema: KeySchema,
+  config: PluginConfig,
+  problems: string[],
+): Layer {
   const present = own(config, key);
   const oldName = oldNames[key];
   const old = oldName === undefined ? undefined : own(config, oldName);

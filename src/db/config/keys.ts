@@ -26,8 +26,13 @@ export type KeySchema = TSchema & KeyMetadata;
 const flag = (env: string, fallback: boolean, title: string, description: string) =>
   Type.Boolean({ kind: "boolean", env, default: fallback, title, description });
 
-const count = (env: string, fallback: number, minimum: number, title: string, description: string) =>
-  Type.Integer({ kind: "number", env, default: fallback, minimum, title, description });
+const count = (
+  env: string,
+  fallback: number,
+  minimum: number,
+  title: string,
+  description: string,
+) => Type.Integer({ kind: "number", env, default: fallback, minimum, title, description });
 
 const path = (env: string, stateFile: string, title: string, description: string) =>
   Type.String({ kind: "path", env, stateFile, title, description });

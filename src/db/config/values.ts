@@ -104,7 +104,8 @@ function isTimeZone(name: string): boolean {
   // Intl also takes bare offsets, which know nothing of daylight saving.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
-    return new Intl.DateTimeFormat("en-US", { timeZone: name }) !== undefined;
+    Intl.DateTimeFormat("en-US", { timeZone: name });
+    return true;
   } catch (error) {
     if (error instanceof RangeError) return false;
     throw error;
