@@ -43,7 +43,8 @@ const ADVICE: Readonly<Partial<Record<LcmErrorCode, string>>> = {
   CORRUPT: "the file is damaged; restore a backup or move it away to start a new one",
   DISK_FULL: "the disk is full; free some space and the next call goes on",
   UNWRITABLE: "the file or its directory can not be written; check owner and permissions",
-  NOT_A_DATABASE: "the file is not a SQLite database; point databasePath (LCM_DATABASE_PATH) elsewhere",
+  NOT_A_DATABASE:
+    "the file is not a SQLite database; point databasePath (LCM_DATABASE_PATH) elsewhere",
 };
 
 /** Turns an error of `node:sqlite` into an `LcmError` that names the file and what to do. */
@@ -53,7 +54,9 @@ export function storageError(error: unknown, path: string): LcmError {
   const code = (primary === undefined ? undefined : SQLITE_CODES[primary]) ?? "STORAGE";
   const advice = ADVICE[code];
   const detail = errorText(error);
-  return new LcmError(code, `${path}: ${advice ? `${advice} (${detail})` : detail}`, { cause: error });
+  return new LcmError(code, `${path}: ${advice ? `${advice} (${detail})` : detail}`, {
+    cause: error,
+  });
 }
 
 function sqlitePrimaryCode(error: unknown): number | undefined {

@@ -13,7 +13,11 @@ export interface HeartbeatPolicy {
 const ACKNOWLEDGEMENT = /^\W*HEARTBEAT_OK\W*$/i;
 
 /** `turn` runs from the user row to the last row of the turn. */
-export function isSkippedHeartbeat(turn: readonly AgentMessage[], flagged: boolean, policy: HeartbeatPolicy): boolean {
+export function isSkippedHeartbeat(
+  turn: readonly AgentMessage[],
+  flagged: boolean,
+  policy: HeartbeatPolicy,
+): boolean {
   const first = turn[0];
   if (!first || !(flagged || isHeartbeatPrompt(first))) return false;
   return policy.skipHeartbeats || (policy.pruneHeartbeatOk && isBareAcknowledgement(turn));

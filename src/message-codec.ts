@@ -34,7 +34,10 @@ const TRANSCRIPT_ONLY_MODELS = new Set(["gateway-injected", "delivery-mirror"]);
 /** `receivedAt` (ISO) stands in for the time of a message that carries none. */
 export function encodeMessage(message: unknown, receivedAt: string): EncodedMessage {
   if (!isAgentMessage(message)) {
-    throw new LcmError("BAD_MESSAGE", `A message must be an object with a "role" string; got ${preview(message)}.`);
+    throw new LcmError(
+      "BAD_MESSAGE",
+      `A message must be an object with a "role" string; got ${preview(message)}.`,
+    );
   }
   const parts = blocksOf(message).map((block) => encodePart(block, message));
   return {
@@ -45,6 +48,25 @@ export function encodeMessage(message: unknown, receivedAt: string): EncodedMess
     createdAt: messageTime(message) ?? receivedAt,
     parts,
   };
+}
+
+/** As `encodeMessage`, but takes whatever a transcript holds: nothing in it is left out. */
+export function encodeAny(value: unknown, receivedAt: string): EncodedMessage {
+  if (isAgentMessage(value)) return encodeMessage(value, receivedAt);
+  const body = toJson(value ?? null);
+  const tokens = estimateTokens(body);
+  return { role: "unknown", body, inContext: false, tokens, createdAt: receivedAt, parts: [] };
+}
+
+/** The estimated tokens of a message in a prompt. A message that can not be read counts for nothing. */
+export function messageTokens(message: unknown): number {
+  if (!isAgentMessage(message)) return 0;
+  try {
+    return blocksOf(message).reduce((sum, block) => sum + blockTokens(block), FRAME_TOKENS);
+  } catch (error) {
+    if (error instanceof LcmError) return 0;
+    throw error;
+  }
 }
 
 export function decodeMessage(body: string): AgentMessage {
@@ -64,16 +86,26 @@ export function isTranscriptOnly(message: AgentMessage): boolean {
   );
 }
 
+/** True for what the user typed into a turn that was running: it goes on with that turn. */
+export function isSteered(message: AgentMessage): boolean {
+  const envelope = message["__openclaw"];
+  return isRecord(envelope) && typeof envelope["steerTargetRunId"] === "string";
+}
+
 /** True for the user row with which the host starts a heartbeat turn. */
 export function isHeartbeatPrompt(message: AgentMessage): boolean {
   const provenance = message["provenance"];
-  return message.role === "user" && isRecord(provenance) && provenance["sourceTool"] === "heartbeat";
+  return (
+    message.role === "user" && isRecord(provenance) && provenance["sourceTool"] === "heartbeat"
+  );
 }
 
 /** The text a reader would see: text blocks only, joined by line ends. */
 export function plainText(message: AgentMessage): string {
   return blocksOf(message)
-    .map((block) => (block["type"] === "text" && typeof block["text"] === "string" ? block["text"] : undefined))
+    .map((block) =>
+      block["type"] === "text" && typeof block["text"] === "string" ? block["text"] : undefined,
+    )
     .filter((text) => text !== undefined)
     .join("\n");
 }
@@ -103,7 +135,10 @@ function blocksOf(message: AgentMessage): Record<string, unknown>[] {
 function encodePart(block: Record<string, unknown>, message: AgentMessage): EncodedPart {
   return {
     type: typeof block["type"] === "string" ? block["type"] : "unknown",
-    toolCallId: firstString(block["toolCallId"], block["type"] === "toolCall" ? block["id"] : message["toolCallId"]),
+    toolCallId: firstString(
+      block["toolCallId"],
+      block["type"] === "toolCall" ? block["id"] : message["toolCallId"],
+    ),
     toolName: firstString(block["name"], message["toolName"]),
     tokens: blockTokens(block),
   };
@@ -120,16 +155,21 @@ function firstString(...candidates: unknown[]): string | null {
   return candidates.find((candidate) => typeof candidate === "string") ?? null;
 }
 
-function toJson(value: object): string {
+function toJson(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch (error) {
-    throw new LcmError("BAD_MESSAGE", `A message could not be written as JSON: ${(error as Error).message}.`, { cause: error });
+    throw new LcmError(
+      "BAD_MESSAGE",
+      `A message could not be written as JSON: ${(error as Error).message}.`,
+      { cause: error },
+    );
   }
 }
 
 function preview(value: unknown): string {
-  if (isRecord(value)) return `an object with the keys ${Object.keys(value).slice(0, 5).join(", ") || "(none)"}`;
+  if (isRecord(value))
+    return `an object with the keys ${Object.keys(value).slice(0, 5).join(", ") || "(none)"}`;
   return Array.isArray(value) ? "an array" : `${typeof value} ${String(value).slice(0, 40)}`;
 }
 

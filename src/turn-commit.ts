@@ -1,11 +1,19 @@
-// Stores one accepted turn in one transaction. The advancement key makes it idempotent; entry ids and
-// positions make it meet rows that the transcript brought first.
+// Stores one accepted turn in one transaction. The advancement key makes it idempotent; entry ids make
+// it meet rows that the transcript brought first.
 
 import { errorText } from "./errors.js";
 import { isSkippedHeartbeat, type HeartbeatPolicy } from "./heartbeat.js";
 import { encodeMessage, isAgentMessage, type EncodedMessage } from "./message-codec.js";
+import type { ReceiptState } from "./store/receipt-store.js";
 import type { Stores } from "./store/index.js";
-import type { AgentMessage, MessageId, ReceiptId, SegmentId, SessionRef } from "./types.js";
+import type {
+  AgentMessage,
+  ConversationId,
+  MessageId,
+  ReceiptId,
+  SegmentId,
+  SessionRef,
+} from "./types.js";
 
 export interface TurnAnchor {
   readonly entryId: string;
@@ -27,51 +35,67 @@ export type CommitOutcome =
   /** The payload could not be read. The receipt is kept and the transcript supplies the turn. */
   | { status: "deferred"; reason: string };
 
-/** Outcome of looking at a payload before anything is written. */
-type Reading = { ok: true; messages: AgentMessage[]; encoded: EncodedMessage[] } | { ok: false; reason: string };
-
-export function commitTurn(stores: Stores, turn: AcceptedTurn, policy: HeartbeatPolicy, now: string): CommitOutcome {
+export function commitTurn(
+  stores: Stores,
+  turn: AcceptedTurn,
+  policy: HeartbeatPolicy,
+  now: string,
+): CommitOutcome {
   const reading = readPayload(turn, now);
   return stores.db.transaction(() => {
     if (stores.receipts.exists(turn.advancementKey)) return { status: "duplicate" };
-    const target = openTarget(stores, turn.session, now);
+    const target = openTarget(stores, turn, now);
     const commit = new Commit(stores, turn, target, now);
     if (!reading.ok) return commit.defer(reading.reason);
-    if (isSkippedHeartbeat(reading.messages, turn.isHeartbeat, policy)) return commit.skip();
-    return commit.store(reading.encoded);
+    const isSkipped = isSkippedHeartbeat(reading.messages, turn.isHeartbeat, policy);
+    return isSkipped && !commit.isStored() ? commit.skip() : commit.store(reading.encoded);
   });
 }
 
-function readPayload(turn: AcceptedTurn, now: string): Reading {
-  const { messages, first, last } = turn;
-  if (!messages.every(isAgentMessage)) return { ok: false, reason: "it holds a message without a role" };
+/** Outcome of looking at a payload before anything is written. */
+type Reading =
+  | { ok: true; messages: AgentMessage[]; encoded: EncodedMessage[] }
+  | { ok: false; reason: string };
+
+function readPayload({ messages, first, last }: AcceptedTurn, now: string): Reading {
+  if (!messages.every(isAgentMessage)) {
+    return { ok: false, reason: "it holds a message without a role" };
+  }
   const expected = last.position - first.position + 1;
   if (messages.length !== expected) {
-    return { ok: false, reason: `it holds ${messages.length} messages for ${expected} transcript positions` };
+    const reason = `it holds ${messages.length} messages for ${expected} transcript positions`;
+    return { ok: false, reason };
   }
   try {
-    return { ok: true, messages: [...messages], encoded: messages.map((message) => encodeMessage(message, now)) };
+    const encoded = messages.map((message) => encodeMessage(message, now));
+    return { ok: true, messages: [...messages], encoded };
   } catch (error) {
     return { ok: false, reason: errorText(error) };
   }
 }
 
 interface Target {
-  readonly conversationId: ReturnType<Stores["conversations"]["findOrCreate"]>["id"];
+  readonly conversationId: ConversationId;
   readonly segmentId: SegmentId;
+  /** The view shows this segment; another one's rows must not enter it. */
+  readonly isCurrent: boolean;
 }
 
 /** The first turn of a session has no bootstrap, so a segment may begin here. */
-function openTarget(stores: Stores, session: SessionRef, now: string): Target {
-  const { id: conversationId } = stores.conversations.findOrCreate(session, now);
-  const isNew = stores.conversations.segment(conversationId, session.sessionId) === undefined;
-  const { id: segmentId } = stores.conversations.segmentOrCreate(conversationId, session.sessionId, now);
+function openTarget(
+  { conversations, views }: Stores,
+  { session }: AcceptedTurn,
+  now: string,
+): Target {
+  const { id: conversationId, sessionId: currentId } = conversations.findOrCreate(session, now);
+  const isNew = conversations.segment(conversationId, session.sessionId) === undefined;
+  const segment = conversations.segmentOrCreate(conversationId, session.sessionId, now);
   // A late commit of an earlier session id must not take the view back from the current one.
-  if (isNew && stores.conversations.makeCurrent(conversationId, session.sessionId, now)) {
-    stores.views.rebuild(conversationId, segmentId);
-  }
-  stores.conversations.markActive(conversationId, now);
-  return { conversationId, segmentId };
+  const movesView = isNew && conversations.makeCurrent(conversationId, session.sessionId, now);
+  if (movesView) views.markStale(conversationId);
+  conversations.markActive(conversationId, now);
+  const isCurrent = movesView || currentId === session.sessionId;
+  return { conversationId, segmentId: segment.id, isCurrent };
 }
 
 class Commit {
@@ -82,27 +106,41 @@ class Commit {
     private readonly now: string,
   ) {}
 
+  isStored(): boolean {
+    const { messages } = this.stores;
+    return messages.idByEntry(this.target.conversationId, this.turn.first.entryId) !== undefined;
+  }
+
   store(encoded: readonly EncodedMessage[]): CommitOutcome {
-    const rowsCameFirst = this.#entryIsStored(this.turn.first.entryId);
-    const viewMoved = this.#makeRoom();
+    const { messages } = this.stores;
+    const { first, last } = this.turn;
+    this.#makeRoom();
+    // The transcript may have brought the whole turn already, perhaps under another session id.
+    const known = messages.run(this.target.conversationId, first.entryId, last.entryId);
+    const rows = known.length === encoded.length ? known : [];
+    const head = messages.head(this.target.segmentId);
+    const inOrder = head === undefined || head.position < first.position;
     const receipt = this.#writeReceipt("stored");
-    for (const [offset, message] of encoded.entries()) {
-      const id = this.#storeAt(offset, message, receipt, rowsCameFirst);
-      if (id && !viewMoved) this.stores.views.append(this.target.conversationId, id);
-    }
-    if (viewMoved) this.stores.views.rebuild(this.target.conversationId, this.target.segmentId);
+    const added = encoded
+      .map((message, offset) => this.#storeAt(offset, message, receipt, rows[offset]))
+      .filter((id) => id !== undefined);
+    this.#updateView(added, inOrder);
     return { status: "committed" };
   }
 
   skip(): CommitOutcome {
+    const { messages } = this.stores;
+    const { first, last } = this.turn;
     this.#makeRoom();
     this.#writeReceipt("skipped");
-    for (const { entryId } of [this.turn.first, this.turn.last]) {
-      this.stores.messages.addTombstone(this.target.conversationId, entryId, "heartbeat", this.now);
+    for (const { entryId } of [first, last]) {
+      messages.addTombstone(this.target.conversationId, entryId, "heartbeat", this.now);
     }
-    for (let position = this.turn.first.position; position <= this.turn.last.position; position += 1) {
-      this.stores.messages.place(this.target.segmentId, position, null);
+    for (let position = first.position; position <= last.position; position += 1) {
+      const buriedEntry = this.#entryIdAt(position - first.position);
+      messages.place(this.target.segmentId, position, { buriedEntry });
     }
+    this.#updateView([], true);
     return { status: "committed" };
   }
 
@@ -116,50 +154,65 @@ class Commit {
     return { status: "deferred", reason };
   }
 
+  /** New rows at the end are appended; anything else publishes the view anew. */
+  #updateView(added: readonly MessageId[], inOrder: boolean): void {
+    const { conversationId, segmentId, isCurrent } = this.target;
+    const { views } = this.stores;
+    if (!isCurrent) return;
+    if (views.isStale(conversationId) || (!inOrder && added.length > 0)) {
+      views.rebuild(conversationId, segmentId);
+    } else {
+      for (const id of added) views.append(conversationId, id);
+    }
+  }
+
   /** Stores the row at an offset unless it is there already. Returns a row that is new to the view. */
-  #storeAt(offset: number, message: EncodedMessage, receipt: ReceiptId, rowsCameFirst: boolean): MessageId | undefined {
-    const { stores, target } = this;
+  #storeAt(
+    offset: number,
+    message: EncodedMessage,
+    receipt: ReceiptId,
+    known: MessageId | undefined,
+  ): MessageId | undefined {
+    const { messages } = this.stores;
+    const { conversationId, segmentId } = this.target;
     const position = this.turn.first.position + offset;
     const entryId = this.#entryIdAt(offset);
-    if (entryId !== null && stores.messages.hasTombstone(target.conversationId, entryId)) {
-      stores.messages.place(target.segmentId, position, null);
+    if (entryId !== null && messages.hasTombstone(conversationId, entryId)) {
+      messages.place(segmentId, position, { buriedEntry: entryId });
       return undefined;
     }
-    const known =
-      (entryId === null ? undefined : stores.messages.idByEntry(target.conversationId, entryId)) ??
-      (rowsCameFirst ? (stores.messages.placeAt(target.segmentId, position)?.messageId ?? undefined) : undefined);
-    const placed = stores.messages.placeAt(target.segmentId, position)?.messageId;
-    const id = known ?? stores.messages.insert(target.conversationId, this.#identity(entryId, receipt, offset), message);
-    stores.messages.place(target.segmentId, position, id);
+    const placed = messages.placeAt(segmentId, position)?.messageId ?? undefined;
+    const stored =
+      known ??
+      (entryId === null ? undefined : messages.idByEntry(conversationId, entryId)) ??
+      placed;
+    const identity = { entryId, receiptId: receipt, receiptOffset: offset };
+    const id = stored ?? messages.insert(conversationId, identity, message);
+    messages.place(segmentId, position, { messageId: id });
     return placed === id ? undefined : id;
   }
 
-  #identity(entryId: string | null, receiptId: ReceiptId, receiptOffset: number) {
-    return entryId === null ? { entryId, receiptId, receiptOffset } : { entryId, receiptId, receiptOffset };
-  }
-
+  /** Only the entries at both ends of a turn are named. */
   #entryIdAt(offset: number): string | null {
-    if (offset === 0) return this.turn.first.entryId;
-    return this.turn.first.position + offset === this.turn.last.position ? this.turn.last.entryId : null;
+    const { first, last } = this.turn;
+    if (offset === 0) return first.entryId;
+    return first.position + offset === last.position ? last.entryId : null;
   }
 
-  #entryIsStored(entryId: string): boolean {
-    return this.stores.messages.idByEntry(this.target.conversationId, entryId) !== undefined;
+  /** Another entry at either end belongs to a branch that is gone: its places are given up. */
+  #makeRoom(): void {
+    const { messages, views } = this.stores;
+    const { first, last } = this.turn;
+    const stale = [first, last].some(({ position, entryId }) => {
+      const place = messages.placeAt(this.target.segmentId, position);
+      return place !== undefined && place.entryId !== entryId;
+    });
+    if (!stale) return;
+    messages.cutFrom(this.target.segmentId, first.position);
+    if (this.target.isCurrent) views.markStale(this.target.conversationId);
   }
 
-  /**
-   * A position that another entry holds belongs to a branch that is gone; it leaves the view.
-   * True when the view has to be published anew.
-   */
-  #makeRoom(): boolean {
-    const { messages } = this.stores;
-    const place = messages.placeAt(this.target.segmentId, this.turn.first.position);
-    if (!place || place.entryId === this.turn.first.entryId || place.messageId === null) return false;
-    messages.cutFrom(this.target.segmentId, this.turn.first.position);
-    return true;
-  }
-
-  #writeReceipt(state: "stored" | "skipped" | "deferred"): ReceiptId {
+  #writeReceipt(state: ReceiptState): ReceiptId {
     const { turn } = this;
     const count = turn.last.position - turn.first.position + 1;
     return this.stores.receipts.insert({

@@ -41,7 +41,13 @@ export interface TranscriptEntry {
 }
 
 export type VisiblePage =
-  | { kind: "page"; entries: TranscriptEntry[]; cursor: string; hasMore: boolean; requiredBytes?: number }
+  | {
+      kind: "page";
+      entries: TranscriptEntry[];
+      cursor: string;
+      hasMore: boolean;
+      requiredBytes?: number;
+    }
   | { kind: "reset"; cursor: string; reason: string }
   | { kind: "missing" }
   | { kind: "unavailable"; reason: string };

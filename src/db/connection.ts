@@ -12,7 +12,12 @@ export type Row = Record<string, unknown>;
  * How long SQLite itself waits for a lock, in milliseconds. The wait blocks the event loop, so it is
  * short; callers that can wait longer retry asynchronously (see `retryWhileBusy`).
  */
-const BUSY_TIMEOUT_MS = 50;
+const BUSY_TIMEOUT_MS = 25;
+/** Opening happens once, may meet another process that migrates the file, and can not be retried. */
+const OPENING_TIMEOUT_MS = 2_000;
+
+/** `full`: on disk when the transaction returns. `relaxed`: consistent, but a power cut may undo it. */
+export type Durability = "full" | "relaxed";
 
 export class Database {
   readonly path: string;
@@ -24,7 +29,7 @@ export class Database {
     this.path = path;
     createPrivateFile(path);
     try {
-      this.#handle = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+      this.#handle = new DatabaseSync(path, { timeout: OPENING_TIMEOUT_MS });
     } catch (error) {
       throw storageError(error, path);
     }
@@ -69,12 +74,26 @@ export class Database {
     this.#guard(() => this.#handle.exec(sql));
   }
 
+  /** Call once the file is ready for use: from here on waiting for locks is the callers' business. */
+  endOpening(): void {
+    this.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  }
+
   /**
    * Runs `work` in one `BEGIN IMMEDIATE … COMMIT`. Joins a transaction that is already open.
    * `work` must be synchronous: an `await` inside would let another session's writes join in.
    */
-  transaction<T>(work: () => T): T {
+  transaction<T>(work: () => T, durability: Durability = "full"): T {
     if (this.#depth > 0) return work();
+    if (durability === "relaxed") this.exec("PRAGMA synchronous = NORMAL");
+    try {
+      return this.#transact(work);
+    } finally {
+      if (durability === "relaxed") this.#handle.exec("PRAGMA synchronous = FULL");
+    }
+  }
+
+  #transact<T>(work: () => T): T {
     this.exec("BEGIN IMMEDIATE");
     this.#depth += 1;
     try {

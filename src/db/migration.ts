@@ -114,7 +114,9 @@ function applyOnce(db: Database, migration: Migration): void {
 function applyFirst(db: Database, migration: Migration): void {
   db.exec(VERSION_TABLE);
   const tables = new Set(
-    db.all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'").map((row) => row.name),
+    db
+      .all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+      .map((row) => row.name),
   );
   if (isRelease01(tables)) {
     importRelease01(db, tables, () => migration.apply(db));
@@ -126,5 +128,8 @@ function applyFirst(db: Database, migration: Migration): void {
 function appliedVersion(db: Database): number {
   const table = db.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'lcm_schema'");
   if (!table) return 0;
-  return db.get<{ version: number | null }>("SELECT max(version) AS version FROM lcm_schema")?.version ?? 0;
+  return (
+    db.get<{ version: number | null }>("SELECT max(version) AS version FROM lcm_schema")?.version ??
+    0
+  );
 }

@@ -2,16 +2,20 @@
 // process (engine, tools, commands) and makes a new engine every turn, so the registry lives under a
 // global symbol and hands out counted leases.
 
-import { inspectBeforeOpening, migrate } from "./migration.js";
+import { statSync } from "node:fs";
+import { VERSION } from "../version.js";
 import { Database } from "./connection.js";
+import { inspectBeforeOpening, migrate } from "./migration.js";
 
 interface Entry {
-  db: Database;
+  readonly db: Database;
+  /** Which file was opened, whatever stands at its path later. */
+  readonly file: string | undefined;
   leases: number;
 }
 
 // The version in the key keeps copies of different releases in one process apart.
-const REGISTRY = Symbol.for("lossless-claw.databases.v1");
+const REGISTRY = Symbol.for(`lossless-claw.databases.${VERSION}`);
 
 export interface Lease {
   readonly db: Database;
@@ -22,12 +26,15 @@ export interface Lease {
 export function leaseDatabase(path: string): Lease {
   const entries = registry();
   let entry = entries.get(path);
-  if (!entry?.db.isOpen) {
-    entry = { db: openMigrated(path), leases: 0 };
+  // A file that was moved away or replaced is no longer what the path means: writing on into it
+  // would lose the turns. Who still holds the old connection keeps it until its lease ends.
+  if (!entry?.db.isOpen || entry.file !== fileAt(path)) {
+    entry = { db: openMigrated(path), file: fileAt(path), leases: 0 };
     entries.set(path, entry);
   }
   entry.leases += 1;
-  return { db: entry.db, release: once(() => releaseEntry(path, entry)) };
+  const leased = entry;
+  return { db: leased.db, release: once(() => releaseEntry(path, leased)) };
 }
 
 function openMigrated(path: string): Database {
@@ -35,11 +42,17 @@ function openMigrated(path: string): Database {
   const db = new Database(path);
   try {
     migrate(db, existing);
+    db.endOpening();
     return db;
   } catch (error) {
     db.close();
     throw error;
   }
+}
+
+function fileAt(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats && `${stats.dev}:${stats.ino}`;
 }
 
 function releaseEntry(path: string, entry: Entry): void {

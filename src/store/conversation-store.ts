@@ -11,9 +11,8 @@ export interface Conversation {
   readonly sessionId: string | null;
   readonly forkedFrom: ConversationId | null;
   readonly activeSince: string | null;
-  readonly alignedThrough: number | null;
+  readonly bootstrappedAt: string | null;
   readonly viewVersion: number;
-  readonly promptBudget: number | null;
   readonly createdAt: string;
 }
 
@@ -24,16 +23,17 @@ export interface Segment {
   readonly visibleCursor: string | null;
   readonly earlierCursor: string | null;
   readonly rawCursor: string | null;
+  readonly rawLastEvent: string | null;
   readonly rawLastEntry: string | null;
 }
 
 const CONVERSATION = `conversation_id AS id, agent_id AS agentId, session_key AS sessionKey,
-  session_id AS sessionId, forked_from AS forkedFrom, active_since AS activeSince, aligned_through AS alignedThrough,
-  view_version AS viewVersion, prompt_budget AS promptBudget, created_at AS createdAt`;
+  session_id AS sessionId, forked_from AS forkedFrom, active_since AS activeSince, bootstrapped_at AS bootstrappedAt,
+  view_version AS viewVersion, created_at AS createdAt`;
 
 const SEGMENT = `segment_id AS id, conversation_id AS conversationId, session_id AS sessionId,
   visible_cursor AS visibleCursor, earlier_cursor AS earlierCursor, raw_cursor AS rawCursor,
-  raw_last_entry AS rawLastEntry`;
+  raw_last_event AS rawLastEvent, raw_last_entry AS rawLastEntry`;
 
 export class ConversationStore {
   readonly #db: Database;
@@ -144,39 +144,45 @@ export class ConversationStore {
     );
   }
 
+  /** The last release 0.1.x row compared with the transcript; null when nothing is to be aligned. */
+  alignedThrough(conversation: ConversationId): number | null {
+    const row = this.#db.get<{ through: number | null }>(
+      "SELECT aligned_through AS through FROM conversations WHERE conversation_id = ?",
+      conversation,
+    );
+    return row?.through ?? null;
+  }
+
   setAlignedThrough(conversation: ConversationId, messageId: number | null): void {
     this.#db.run(
-      "UPDATE conversations SET aligned_through = ? WHERE conversation_id = ?",
+      `UPDATE conversations SET aligned_through = ?1
+       WHERE conversation_id = ?2 AND aligned_through IS NOT ?1`,
       messageId,
       conversation,
     );
   }
 
-  setPromptBudget(conversation: ConversationId, budget: number): void {
-    this.#db.run("UPDATE conversations SET prompt_budget = ? WHERE conversation_id = ?", budget, conversation);
-  }
-
-  setContextWindow(conversation: ConversationId, tokens: number): void {
-    this.#db.run("UPDATE conversations SET context_window = ? WHERE conversation_id = ?", tokens, conversation);
-  }
-
-  saveVisibleCursor(segment: SegmentId, cursor: string, now: string): void {
+  saveVisibleCursor(segment: SegmentId, cursor: string): void {
     this.#db.run(
       `UPDATE segments SET
          earlier_cursor = CASE WHEN visible_cursor IS NOT ?1 THEN visible_cursor ELSE earlier_cursor END,
-         visible_cursor = ?1, synced_at = ?2
-       WHERE segment_id = ?3`,
+         visible_cursor = ?1
+       WHERE segment_id = ?2`,
       cursor,
-      now,
       segment,
     );
   }
 
-  saveRawCursor(segment: SegmentId, cursor: string, lastEntry: string | null): void {
+  saveRawCursor(
+    segment: SegmentId,
+    place: { cursor: string; lastEvent: string | null; lastEntry: string | null },
+  ): void {
     this.#db.run(
-      "UPDATE segments SET raw_cursor = ?, raw_last_entry = ? WHERE segment_id = ?",
-      cursor,
-      lastEntry,
+      `UPDATE segments SET raw_cursor = ?, raw_last_event = ?, raw_last_entry = ?
+       WHERE segment_id = ?`,
+      place.cursor,
+      place.lastEvent,
+      place.lastEntry,
       segment,
     );
   }

@@ -8,12 +8,22 @@ export type SyncEventKind =
   | "import"
   /** Messages that no commit delivered, filled in from the transcript. */
   | "gap"
+  /** Rows that are part of no turn: a slash command and its reply, a note injected by an operator. */
+  | "aside"
   /** A turn the host answered with its legacy engine. */
   | "legacy"
   /** A commit whose payload could not be read; the transcript supplies the turn. */
   | "malformed"
   /** A transcript entry that can not be read through the host's cursor. */
   | "unreadable";
+
+/** Part of a session. Positions and times (ISO) are inclusive. */
+export interface Stretch {
+  readonly firstPosition: number;
+  readonly lastPosition: number;
+  readonly from: string;
+  readonly to: string;
+}
 
 export interface SyncEvent {
   readonly kind: SyncEventKind;
@@ -58,13 +68,18 @@ export class EventStore {
     return known === undefined;
   }
 
-  recordTurnStart(conversation: ConversationId, sessionId: string, budget: number | null, now: string): void {
+  /** `position` is where the turn begins in its session, or null when that is not known. */
+  recordTurnStart(
+    conversation: ConversationId,
+    start: { sessionId: string; position: number | null; startedAt: string },
+  ): void {
     const { lastId } = this.#db.run(
-      "INSERT INTO turn_starts (conversation_id, session_id, started_at, token_budget) VALUES (?, ?, ?, ?)",
+      `INSERT INTO turn_starts (conversation_id, session_id, position, started_at)
+       VALUES (?, ?, ?, ?)`,
       conversation,
-      sessionId,
-      now,
-      budget,
+      start.sessionId,
+      start.position,
+      start.startedAt,
     );
     this.#db.run(
       "DELETE FROM turn_starts WHERE conversation_id = ? AND turn_start_id <= ?",
@@ -73,25 +88,34 @@ export class EventStore {
     );
   }
 
-  /** True when the host asked us for a view between two times (ISO, inclusive). */
-  hasTurnStartBetween(conversation: ConversationId, from: string, to: string): boolean {
+  /** True when the host asked us for a view within a stretch of a session. */
+  wasServed(conversation: ConversationId, sessionId: string, stretch: Stretch): boolean {
     const row = this.#db.get(
-      "SELECT 1 FROM turn_starts WHERE conversation_id = ? AND started_at BETWEEN ? AND ? LIMIT 1",
+      `SELECT 1 FROM turn_starts
+       WHERE conversation_id = ? AND session_id = ?
+         AND CASE WHEN position IS NULL THEN started_at BETWEEN ? AND ?
+                  ELSE position BETWEEN ? AND ? END`,
       conversation,
-      from,
-      to,
+      sessionId,
+      stretch.from,
+      stretch.to,
+      stretch.firstPosition,
+      stretch.lastPosition,
     );
     return row !== undefined;
   }
 
-  linkSubagent(child: string, parent: string, contextMode: string | null, now: string): void {
+  linkSubagent(
+    link: { child: string; parent: string; contextMode: string | null },
+    now: string,
+  ): void {
     this.#db.run(
       `INSERT INTO subagent_links (child_session_key, parent_session_key, context_mode, created_at)
        VALUES (?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET parent_session_key = excluded.parent_session_key, ended_at = NULL`,
-      child,
-      parent,
-      contextMode,
+      link.child,
+      link.parent,
+      link.contextMode,
       now,
     );
   }

@@ -16,17 +16,15 @@ export interface StoredMessage {
 export interface Place {
   readonly position: number;
   readonly messageId: MessageId | null;
+  /** Null while it is not known: inside a committed turn, until the transcript is read. */
   readonly entryId: string | null;
-  readonly receiptId: ReceiptId | null;
-  readonly receiptOffset: number | null;
 }
 
 export type MessageIdentity =
   | { entryId: string; receiptId?: ReceiptId; receiptOffset?: number }
   | { entryId: null; receiptId: ReceiptId; receiptOffset: number };
 
-const PLACE = `t.position, t.message_id AS messageId, m.entry_id AS entryId,
-  m.receipt_id AS receiptId, m.receipt_offset AS receiptOffset`;
+const PLACE = `t.position, t.message_id AS messageId, coalesce(m.entry_id, t.buried_entry) AS entryId`;
 
 export class MessageStore {
   readonly #db: Database;
@@ -35,7 +33,11 @@ export class MessageStore {
     this.#db = db;
   }
 
-  insert(conversation: ConversationId, identity: MessageIdentity, encoded: EncodedMessage): MessageId {
+  insert(
+    conversation: ConversationId,
+    identity: MessageIdentity,
+    encoded: EncodedMessage,
+  ): MessageId {
     const id = this.#db.run(
       `INSERT INTO messages (conversation_id, entry_id, receipt_id, receipt_offset, role, in_context,
                              token_count, created_at, body)
@@ -104,6 +106,25 @@ export class MessageStore {
     )?.id;
   }
 
+  /** The messages from one entry to another, in order, on a branch that holds both. */
+  run(conversation: ConversationId, firstEntry: string, lastEntry: string): MessageId[] {
+    const first = this.idByEntry(conversation, firstEntry);
+    const last = this.idByEntry(conversation, lastEntry);
+    if (first === undefined || last === undefined) return [];
+    return this.#db
+      .all<{ id: MessageId }>(
+        `SELECT t.message_id AS id FROM transcript_entries t
+         JOIN (SELECT a.segment_id, a.position AS low, b.position AS high
+               FROM transcript_entries a JOIN transcript_entries b USING (segment_id)
+               WHERE a.message_id = ? AND b.message_id = ? LIMIT 1) r
+           ON t.segment_id = r.segment_id AND t.position BETWEEN r.low AND r.high
+         WHERE t.message_id IS NOT NULL ORDER BY t.position`,
+        first,
+        last,
+      )
+      .map((row) => row.id);
+  }
+
   setEntryId(message: MessageId, entryId: string): void {
     this.#db.run("UPDATE messages SET entry_id = ? WHERE message_id = ?", entryId, message);
   }
@@ -117,14 +138,6 @@ export class MessageStore {
     );
   }
 
-  positionOf(segment: SegmentId, message: MessageId): number | undefined {
-    return this.#db.get<{ position: number }>(
-      "SELECT position FROM transcript_entries WHERE message_id = ? AND segment_id = ?",
-      message,
-      segment,
-    )?.position;
-  }
-
   head(segment: SegmentId): Place | undefined {
     return this.#db.get<Place>(
       `SELECT ${PLACE} FROM transcript_entries t LEFT JOIN messages m USING (message_id)
@@ -133,13 +146,20 @@ export class MessageStore {
     );
   }
 
-  place(segment: SegmentId, position: number, message: MessageId | null): void {
+  place(
+    segment: SegmentId,
+    position: number,
+    what: { messageId: MessageId } | { buriedEntry: string | null },
+  ): void {
     this.#db.run(
-      `INSERT INTO transcript_entries (segment_id, position, message_id) VALUES (?, ?, ?)
-       ON CONFLICT (segment_id, position) DO UPDATE SET message_id = excluded.message_id`,
+      `INSERT INTO transcript_entries (segment_id, position, message_id, buried_entry)
+       VALUES (?, ?, ?, ?)
+       ON CONFLICT (segment_id, position) DO UPDATE SET
+         message_id = excluded.message_id, buried_entry = excluded.buried_entry`,
       segment,
       position,
-      message,
+      "messageId" in what ? what.messageId : null,
+      "messageId" in what ? null : what.buriedEntry,
     );
   }
 
@@ -172,15 +192,28 @@ export class MessageStore {
     return row !== undefined;
   }
 
+  /** True for a message entry of the conversation, kept or buried. */
+  knowsEntry(conversation: ConversationId, entryId: string): boolean {
+    return (
+      this.idByEntry(conversation, entryId) !== undefined ||
+      this.hasTombstone(conversation, entryId)
+    );
+  }
+
   /** Rows that release 0.1.x left and that no transcript entry has claimed yet, in order. */
-  unaligned(conversation: ConversationId, afterId: number): { id: MessageId; message: AgentMessage }[] {
+  unaligned(
+    conversation: ConversationId,
+    afterId: number,
+    limit: number,
+  ): { id: MessageId; message: AgentMessage }[] {
     return this.#db
       .all<{ id: MessageId; body: string }>(
         `SELECT message_id AS id, body FROM messages
          WHERE conversation_id = ? AND message_id > ? AND entry_id IS NULL AND receipt_id IS NULL
-         ORDER BY message_id`,
+         ORDER BY message_id LIMIT ?`,
         conversation,
         afterId,
+        limit,
       )
       .map((row) => ({ id: row.id, message: decodeMessage(row.body) }));
   }

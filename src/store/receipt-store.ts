@@ -35,7 +35,10 @@ export class ReceiptStore {
   }
 
   exists(advancementKey: string): boolean {
-    return this.#db.get("SELECT 1 FROM turn_receipts WHERE advancement_key = ?", advancementKey) !== undefined;
+    return (
+      this.#db.get("SELECT 1 FROM turn_receipts WHERE advancement_key = ?", advancementKey) !==
+      undefined
+    );
   }
 
   insert(receipt: NewReceipt): ReceiptId {

@@ -40,7 +40,11 @@ export class StatusStore {
               (SELECT count(*) FROM conversations WHERE hidden_at IS NOT NULL) AS hiddenConversations,
               (SELECT count(*) FROM messages) AS messages`,
     );
-    return { path: this.#db.path, bytes: fileBytes(this.#db.path), ...(row as Omit<DatabaseCounts, "path" | "bytes">) };
+    return {
+      path: this.#db.path,
+      bytes: fileBytes(this.#db.path),
+      ...(row as Omit<DatabaseCounts, "path" | "bytes">),
+    };
   }
 
   conversation(id: ConversationId): ConversationCounts {
@@ -62,7 +66,10 @@ export class StatusStore {
        FROM turn_receipts WHERE conversation_id = ? ORDER BY receipt_id DESC LIMIT 1`,
       id,
     );
-    return { ...(row as Omit<ConversationCounts, "lastReceipt">), lastReceipt: lastReceipt ?? null };
+    return {
+      ...(row as Omit<ConversationCounts, "lastReceipt">),
+      lastReceipt: lastReceipt ?? null,
+    };
   }
 
   /** The conversations that were used last. */
@@ -79,5 +86,8 @@ export class StatusStore {
 
 /** The database with its write-ahead log, which may be the larger part of it. */
 function fileBytes(path: string): number {
-  return [path, `${path}-wal`].reduce((sum, file) => sum + (existsSync(file) ? statSync(file).size : 0), 0);
+  return [path, `${path}-wal`].reduce(
+    (sum, file) => sum + (existsSync(file) ? statSync(file).size : 0),
+    0,
+  );
 }

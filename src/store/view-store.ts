@@ -10,8 +10,8 @@ const ORDINAL_GAP = 1024;
 export interface Boundary {
   readonly eventId: string;
   readonly reason: string;
-  /** The last position before the reset; -1 when nothing came before it. */
-  readonly afterPosition: number;
+  /** The entry before the reset. */
+  readonly afterEntry: string;
   readonly firstKeptEntry: string | null;
   readonly createdAt: string;
 }
@@ -47,38 +47,74 @@ export class ViewStore {
       segment,
       this.startPosition(segment),
     );
-    this.#db.run("UPDATE conversations SET view_version = view_version + 1 WHERE conversation_id = ?", conversation);
+    this.#db.run(
+      `UPDATE conversations SET view_version = view_version + 1, view_stale = 0
+       WHERE conversation_id = ?`,
+      conversation,
+    );
   }
 
   /** Records a reset. True when it was not known yet. */
   addBoundary(segment: SegmentId, boundary: Boundary): boolean {
     const { changes } = this.#db.run(
-      `INSERT INTO boundaries (segment_id, event_id, reason, after_position, first_kept_entry, created_at)
+      `INSERT INTO boundaries (segment_id, event_id, reason, after_entry, first_kept_entry, created_at)
        VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
       segment,
       boundary.eventId,
       boundary.reason,
-      boundary.afterPosition,
+      boundary.afterEntry,
       boundary.firstKeptEntry,
       boundary.createdAt,
     );
     return changes > 0;
   }
 
-  /** The first position in view: after the last reset, or where the tail it kept begins. */
+  /** Says that more than the view's end has changed. It is published anew once the sync is through. */
+  markStale(conversation: ConversationId): void {
+    this.#db.run(
+      "UPDATE conversations SET view_stale = 1 WHERE conversation_id = ? AND view_stale = 0",
+      conversation,
+    );
+  }
+
+  isStale(conversation: ConversationId): boolean {
+    const row = this.#db.get(
+      "SELECT 1 FROM conversations WHERE conversation_id = ? AND view_stale = 1",
+      conversation,
+    );
+    return row !== undefined;
+  }
+
+  /**
+   * The first position in view: behind the last reset on the segment's branch, or where the tail it
+   * kept begins. A reset counts while the entry before it is on the branch.
+   */
   startPosition(segment: SegmentId): number {
-    const row = this.#db.get<{ afterPosition: number; keptPosition: number | null }>(
-      `SELECT b.after_position AS afterPosition,
-              (SELECT t.position FROM messages m JOIN transcript_entries t USING (message_id)
-               JOIN segments s USING (segment_id)
-               WHERE s.segment_id = b.segment_id AND m.conversation_id = s.conversation_id
-                 AND m.entry_id = b.first_kept_entry) AS keptPosition
-       FROM boundaries b WHERE b.segment_id = ? ORDER BY b.boundary_id DESC LIMIT 1`,
+    const boundaries = this.#db.all<Pick<Boundary, "afterEntry" | "firstKeptEntry">>(
+      `SELECT after_entry AS afterEntry, first_kept_entry AS firstKeptEntry
+       FROM boundaries WHERE segment_id = ? ORDER BY boundary_id DESC`,
       segment,
     );
-    if (!row) return 0;
-    const afterReset = row.afterPosition + 1;
-    return row.keptPosition === null ? afterReset : Math.min(row.keptPosition, afterReset);
+    for (const { afterEntry, firstKeptEntry } of boundaries) {
+      const after = this.#positionOf(segment, afterEntry);
+      if (after === undefined) continue;
+      const kept = firstKeptEntry === null ? undefined : this.#positionOf(segment, firstKeptEntry);
+      return Math.min(kept ?? after + 1, after + 1);
+    }
+    return 0;
+  }
+
+  #positionOf(segment: SegmentId, entryId: string): number | undefined {
+    return this.#db.get<{ position: number }>(
+      `SELECT t.position FROM segments s
+       JOIN messages m ON m.conversation_id = s.conversation_id AND m.entry_id = ?2
+       JOIN transcript_entries t ON t.message_id = m.message_id AND t.segment_id = s.segment_id
+       WHERE s.segment_id = ?1
+       UNION ALL
+       SELECT position FROM transcript_entries WHERE segment_id = ?1 AND buried_entry = ?2`,
+      segment,
+      entryId,
+    )?.position;
   }
 
   messageIds(conversation: ConversationId): MessageId[] {

@@ -5,7 +5,7 @@
 import { plainText } from "../message-codec.js";
 import type { AgentMessage, MessageId } from "../types.js";
 
-interface Candidate {
+export interface OldRow {
   readonly id: MessageId;
   readonly message: AgentMessage;
 }
@@ -14,38 +14,49 @@ interface Candidate {
 const LOOKAHEAD = 200;
 
 export class Alignment {
-  readonly #candidates: readonly { id: MessageId; key: string }[];
-  #next = 0;
+  readonly #load: (afterId: number, limit: number) => OldRow[];
+  /** The next old rows in order: at most `LOOKAHEAD`, the first one directly behind `#through`. */
+  #window: { id: MessageId; key: string }[] = [];
+  #loadedThrough: number;
   #through: number;
   #matched = 0;
 
-  constructor(candidates: readonly Candidate[], through: number) {
-    this.#candidates = candidates.map(({ id, message }) => ({ id, key: alignmentKey(message) }));
+  /** `load` gives the old rows behind an id, in order; `through` is the last one compared before. */
+  constructor(load: (afterId: number, limit: number) => OldRow[], through: number) {
+    this.#load = load;
     this.#through = through;
+    this.#loadedThrough = through;
   }
 
   /** The old row this message is, if one of the next rows in order is. */
   claim(message: AgentMessage): MessageId | undefined {
+    this.#fill();
     const key = alignmentKey(message);
-    const end = Math.min(this.#candidates.length, this.#next + LOOKAHEAD);
-    for (let index = this.#next; index < end; index += 1) {
-      const candidate = this.#candidates[index];
-      if (candidate?.key !== key) continue;
-      this.#next = index + 1;
-      this.#through = candidate.id;
-      this.#matched += 1;
-      return candidate.id;
-    }
-    return undefined;
+    const index = this.#window.findIndex((candidate) => candidate.key === key);
+    const found = this.#window[index];
+    if (!found) return undefined;
+    this.#window = this.#window.slice(index + 1);
+    this.#through = found.id;
+    this.#matched += 1;
+    return found.id;
   }
 
-  /** The last old row that was compared, to go on from after a restart. */
+  /** The last old row that found its partner, to go on from after a restart. */
   get through(): number {
     return this.#through;
   }
 
   get matched(): number {
     return this.#matched;
+  }
+
+  #fill(): void {
+    const missing = LOOKAHEAD - this.#window.length;
+    if (missing <= 0) return;
+    for (const { id, message } of this.#load(this.#loadedThrough, missing)) {
+      this.#window.push({ id, key: alignmentKey(message) });
+      this.#loadedThrough = id;
+    }
   }
 }
 

@@ -4,18 +4,20 @@
 // of a committed turn, or (a database of release 0.1.x only) by its text.
 
 import { isSkippedHeartbeat, type HeartbeatPolicy } from "../heartbeat.js";
-import { encodeMessage, isAgentMessage, isTranscriptOnly } from "../message-codec.js";
+import { encodeAny, isAgentMessage, isSteered, isTranscriptOnly } from "../message-codec.js";
 import type { Receipt } from "../store/receipt-store.js";
 import type { Stores } from "../store/index.js";
-import type { AgentMessage, ConversationId, MessageId, SegmentId, TranscriptEntry } from "../types.js";
+import type { ConversationId, MessageId, SegmentId, TranscriptEntry } from "../types.js";
 import type { Alignment } from "./alignment.js";
 
 /** A message that no commit had delivered. */
 export interface FilledEntry {
-  readonly role: string;
+  readonly position: number;
   readonly createdAt: string;
-  /** True for a reply that a model wrote. */
-  readonly byModel: boolean;
+  /** False for rows that go on with the turn before them: replies, tool results, steering. */
+  readonly startsTurn: boolean;
+  /** `host` for a reply that no model wrote: to a slash command, or injected. */
+  readonly author: "model" | "host" | "other";
 }
 
 export interface PageContext {
@@ -30,103 +32,107 @@ export interface PageContext {
 
 /** What one page leads on to: runs that go over the end of a page continue in the next. */
 export interface Carry {
-  run: { receipt: Receipt; offset: number } | undefined;
-  skippingHeartbeat: boolean;
+  /** The committed turn whose rows we are passing. */
+  readonly run: { readonly receipt: Receipt; readonly offset: number } | undefined;
+  /** True inside a heartbeat turn that is not kept. */
+  readonly skipping: boolean;
 }
 
 export interface PageResult {
-  readonly filled: FilledEntry[];
-  /** False when rows were only added at the end, in order. */
-  readonly viewMoved: boolean;
+  readonly filled: readonly FilledEntry[];
+  readonly carry: Carry;
 }
 
+/** Where reading begins at `position`: perhaps in the middle of a committed turn. */
 export function startCarry(context: PageContext, position: number): Carry {
-  const receipt = context.stores.receipts.openCovering(context.conversationId, context.sessionId, position);
-  const run = receipt ? { receipt, offset: position - receipt.firstPosition } : undefined;
-  const before = position > 0 ? context.stores.messages.placeAt(context.segmentId, position - 1) : undefined;
-  return { run, skippingHeartbeat: !run && before !== undefined && before.messageId === null };
+  const { receipts } = context.stores;
+  const receipt = receipts.openCovering(context.conversationId, context.sessionId, position);
+  const run = receipt && { receipt, offset: position - receipt.firstPosition };
+  return { run, skipping: false };
 }
 
-export function applyPage(context: PageContext, entries: readonly TranscriptEntry[], carry: Carry): PageResult {
+export function applyPage(
+  context: PageContext,
+  entries: readonly TranscriptEntry[],
+  before: Carry,
+): PageResult {
   const filled: FilledEntry[] = [];
-  let viewMoved = false;
+  let carry = before;
   for (const [index, entry] of entries.entries()) {
-    advanceRuns(context, entries, index, carry);
-    const placed = placeEntry(context, entry, carry);
-    viewMoved ||= placed.viewMoved;
-    if (placed.filled) filled.push(placed.filled);
-    closeRun(context, carry);
+    carry = enter(context, entries, index, carry);
+    const fate = decideFate(context, entry, carry);
+    placeEntry(context, entry, fate.id);
+    if (fate.kind === "new") filled.push(fate.filled);
+    carry = leave(context, carry);
   }
-  return { filled, viewMoved };
+  return { filled, carry };
 }
 
-/** Starts a committed turn's run, or a skipped heartbeat, at the entry that begins it. */
-function advanceRuns(context: PageContext, entries: readonly TranscriptEntry[], index: number, carry: Carry): void {
+/** Begins a committed turn's run, begins or ends a skipped heartbeat, at the entry that does so. */
+function enter(
+  context: PageContext,
+  entries: readonly TranscriptEntry[],
+  index: number,
+  { run, skipping }: Carry,
+): Carry {
   const entry = entries[index] as TranscriptEntry;
-  if (roleOf(entry) === "user") carry.skippingHeartbeat = beginsSkippedHeartbeat(context, entries, index);
-  if (carry.run) return;
-  const receipt = context.stores.receipts.openAt(context.conversationId, entry.entryId);
-  if (!receipt) return;
+  const startsTurn = isAgentMessage(entry.message) && entry.message.role === "user";
+  const outside = isAgentMessage(entry.message) && isTranscriptOnly(entry.message);
+  return {
+    run: run ?? beginRun(context, entries, index),
+    skipping: startsTurn ? beginsSkippedHeartbeat(context, entries, index) : skipping && !outside,
+  };
+}
+
+function beginRun(
+  context: PageContext,
+  entries: readonly TranscriptEntry[],
+  index: number,
+): Carry["run"] {
+  const first = entries[index] as TranscriptEntry;
+  const receipt = context.stores.receipts.openAt(context.conversationId, first.entryId);
+  if (!receipt) return undefined;
   const last = entries[index + receipt.messageCount - 1];
-  // The turn's last entry must be where the commit said; a turn cut by the page's end is taken on trust.
-  if (last === undefined || last.entryId === receipt.lastEntryId) carry.run = { receipt, offset: 0 };
+  // The turn's last entry must be where the commit said; a turn cut by the page's end is trusted.
+  const agrees = last === undefined || last.entryId === receipt.lastEntryId;
+  return agrees ? { receipt, offset: 0 } : undefined;
 }
 
-function closeRun(context: PageContext, carry: Carry): void {
-  if (!carry.run) return;
-  carry.run = { ...carry.run, offset: carry.run.offset + 1 };
-  if (carry.run.offset < carry.run.receipt.messageCount) return;
-  context.stores.receipts.markKnown(carry.run.receipt.id);
-  carry.run = undefined;
+function leave(context: PageContext, { run, skipping }: Carry): Carry {
+  if (!run) return { run, skipping };
+  const offset = run.offset + 1;
+  if (offset < run.receipt.messageCount) return { run: { ...run, offset }, skipping };
+  context.stores.receipts.markKnown(run.receipt.id);
+  return { run: undefined, skipping };
 }
 
-function beginsSkippedHeartbeat(context: PageContext, entries: readonly TranscriptEntry[], index: number): boolean {
-  const turn = [entries[index] as TranscriptEntry];
-  for (let next = index + 1; next < entries.length; next += 1) {
-    const entry = entries[next] as TranscriptEntry;
-    if (roleOf(entry) === "user") break;
-    turn.push(entry);
-  }
-  return isSkippedHeartbeat(turn.map((entry) => entry.message).filter(isAgentMessage), false, context.policy);
-}
-
-interface Placed {
-  readonly viewMoved: boolean;
-  readonly filled?: FilledEntry;
-}
-
-function placeEntry(context: PageContext, entry: TranscriptEntry, carry: Carry): Placed {
-  const { messages, views } = context.stores;
-  const position = entry.seq - 1;
-  const before = messages.placeAt(context.segmentId, position);
-  const fate = decideFate(context, entry, carry);
-  const id = fate.kind === "tombstone" ? null : fate.id;
-  if (before && before.messageId === id) return { viewMoved: false };
-
-  let viewMoved = false;
-  if (before) {
-    messages.cutFrom(context.segmentId, position);
-    viewMoved = true;
-  }
-  const head = messages.head(context.segmentId);
-  if (head && head.position > position) viewMoved = true;
-  messages.place(context.segmentId, position, id);
-  if (id !== null && !viewMoved) views.append(context.conversationId, id);
-  return fate.kind === "new" ? { viewMoved, filled: fate.filled } : { viewMoved };
+function beginsSkippedHeartbeat(
+  context: PageContext,
+  entries: readonly TranscriptEntry[],
+  index: number,
+): boolean {
+  const rest = entries.slice(index + 1).map((entry) => entry.message);
+  const end = rest.findIndex(
+    (message) => isAgentMessage(message) && (message.role === "user" || isTranscriptOnly(message)),
+  );
+  const turn = [entries[index]?.message, ...(end < 0 ? rest : rest.slice(0, end))];
+  return isSkippedHeartbeat(turn.filter(isAgentMessage), false, context.policy);
 }
 
 type Fate =
   | { kind: "known"; id: MessageId }
   | { kind: "new"; id: MessageId; filled: FilledEntry }
-  | { kind: "tombstone" };
+  | { kind: "buried"; id: null };
 
-function decideFate(context: PageContext, entry: TranscriptEntry, carry: Carry): Fate {
+function decideFate(context: PageContext, entry: TranscriptEntry, { run, skipping }: Carry): Fate {
   const { messages } = context.stores;
   const known = messages.idByEntry(context.conversationId, entry.entryId);
   if (known !== undefined) return { kind: "known", id: known };
-  if (messages.hasTombstone(context.conversationId, entry.entryId)) return { kind: "tombstone" };
-  if (carry.run?.receipt.state === "skipped" || carry.skippingHeartbeat) return bury(context, entry, "heartbeat");
-  const claimed = carry.run && messages.idByReceipt(carry.run.receipt.id, carry.run.offset);
+  if (messages.hasTombstone(context.conversationId, entry.entryId)) {
+    return { kind: "buried", id: null };
+  }
+  if (run?.receipt.state === "skipped" || skipping) return bury(context, entry);
+  const claimed = run && messages.idByReceipt(run.receipt.id, run.offset);
   if (claimed !== undefined) {
     messages.setEntryId(claimed, entry.entryId);
     return { kind: "known", id: claimed };
@@ -134,27 +140,51 @@ function decideFate(context: PageContext, entry: TranscriptEntry, carry: Carry):
   return insertEntry(context, entry);
 }
 
-function bury(context: PageContext, entry: TranscriptEntry, reason: string): Fate {
-  context.stores.messages.addTombstone(context.conversationId, entry.entryId, reason, context.now);
-  return { kind: "tombstone" };
+function bury(context: PageContext, entry: TranscriptEntry): Fate {
+  const { messages } = context.stores;
+  messages.addTombstone(context.conversationId, entry.entryId, "heartbeat", context.now);
+  return { kind: "buried", id: null };
 }
 
 function insertEntry(context: PageContext, entry: TranscriptEntry): Fate {
-  if (!isAgentMessage(entry.message)) return bury(context, entry, "not a message");
-  const encoded = encodeMessage(entry.message, entry.createdAt ?? context.now);
-  const aligned = context.alignment?.claim(entry.message);
+  const { messages } = context.stores;
+  const encoded = encodeAny(entry.message, entry.createdAt ?? context.now);
+  const aligned = isAgentMessage(entry.message)
+    ? context.alignment?.claim(entry.message)
+    : undefined;
   if (aligned !== undefined) {
-    context.stores.messages.replaceBody(aligned, entry.entryId, encoded);
+    messages.replaceBody(aligned, entry.entryId, encoded);
     return { kind: "known", id: aligned };
   }
-  const id = context.stores.messages.insert(context.conversationId, { entryId: entry.entryId }, encoded);
-  return { kind: "new", id, filled: describeFilled(entry.message, encoded.createdAt) };
+  const id = messages.insert(context.conversationId, { entryId: entry.entryId }, encoded);
+  return { kind: "new", id, filled: describeFilled(entry, encoded.createdAt) };
 }
 
-function describeFilled(message: AgentMessage, createdAt: string): FilledEntry {
-  return { role: message.role, createdAt, byModel: message.role === "assistant" && !isTranscriptOnly(message) };
+function describeFilled({ seq, message }: TranscriptEntry, createdAt: string): FilledEntry {
+  const known = isAgentMessage(message) ? message : undefined;
+  return {
+    position: seq - 1,
+    createdAt,
+    startsTurn: known?.role === "user" && !isSteered(known),
+    author: known?.role !== "assistant" ? "other" : isTranscriptOnly(known) ? "host" : "model",
+  };
 }
 
-function roleOf(entry: TranscriptEntry): string | undefined {
-  return isAgentMessage(entry.message) ? entry.message.role : undefined;
+/** Puts the entry at its position. Another message there belongs to a branch that is gone. */
+function placeEntry(context: PageContext, entry: TranscriptEntry, id: MessageId | null): void {
+  const { messages, views } = context.stores;
+  const position = entry.seq - 1;
+  const place = id === null ? { buriedEntry: entry.entryId } : { messageId: id };
+  const before = messages.placeAt(context.segmentId, position);
+  if (before?.messageId === id) {
+    if (before.entryId !== entry.entryId) messages.place(context.segmentId, position, place);
+    return;
+  }
+  if (before) messages.cutFrom(context.segmentId, position);
+  const head = messages.head(context.segmentId);
+  messages.place(context.segmentId, position, place);
+  // New rows at the end are appended; anything else means that the view is published anew.
+  const inOrder = !before && (head === undefined || head.position < position);
+  if (!inOrder) views.markStale(context.conversationId);
+  else if (id !== null) views.append(context.conversationId, id);
 }

@@ -30,6 +30,8 @@ interface Session {
   /** Ids of the message events on the active branch, in order. */
   active: string[];
   leaf: string | null;
+  /** The last reset on the branch: how many messages stand before it, and where the context begins. */
+  reset: { id: string; floor: number; start: number } | undefined;
 }
 
 export class FakeHost implements TranscriptSource {
@@ -39,6 +41,7 @@ export class FakeHost implements TranscriptSource {
   readonly #sessions = new Map<string, Session>();
   readonly #current = new Map<string, string>();
   readonly #forks = new Map<string, string>();
+  readonly #heartbeats = new Set<string>();
   #clock = Date.parse("2026-11-18T08:00:00.000Z");
 
   /** The clock of the fake world; hand it to `openLcm` as `now`. */
@@ -57,23 +60,37 @@ export class FakeHost implements TranscriptSource {
   /** The visible transcript as a reader of the host's own files would find it. */
   transcript(sessionKey: string): { entryId: string; message: AgentMessage }[] {
     const session = this.#session(sessionKey);
-    return session.active.map((id) => ({ entryId: id, message: this.#event(session, id).message as AgentMessage }));
+    return session.active.map((id) => ({
+      entryId: id,
+      message: this.#event(session, id).message as AgentMessage,
+    }));
   }
 
   append(sessionKey: string, message: AgentMessage): string {
     const session = this.#session(sessionKey);
     const id = randomUUID();
-    this.#log(session, { type: "message", id, parentId: session.leaf, timestamp: this.#iso(), message });
+    this.#log(session, {
+      type: "message",
+      id,
+      parentId: session.leaf,
+      timestamp: this.#iso(),
+      message,
+    });
     session.active.push(id);
     session.leaf = id;
     return id;
   }
 
   /** Plays a turn into the transcript and gives the commit that the host would deliver for it. */
-  turn(sessionKey: string, messages: readonly AgentMessage[], options: { isHeartbeat?: boolean } = {}): CommitTurnCall {
+  turn(
+    sessionKey: string,
+    messages: readonly AgentMessage[],
+    options: { isHeartbeat?: boolean } = {},
+  ): CommitTurnCall {
     const session = this.#session(sessionKey);
     const position = session.active.length;
     const ids = messages.map((message) => this.append(sessionKey, message));
+    if (options.isHeartbeat) for (const id of ids) this.#heartbeats.add(id);
     const anchor = (offset: number) => ({
       agentId: this.ref(sessionKey).agentId,
       sessionId: session.id,
@@ -100,15 +117,29 @@ export class FakeHost implements TranscriptSource {
   /** Keeps everything before the entry and goes on from there under a new session id. */
   rewind(sessionKey: string, entryId: string): void {
     const old = this.#session(sessionKey);
-    this.#branchTo(sessionKey, old.active.slice(0, old.active.indexOf(entryId)));
+    this.#branchTo(sessionKey, old.active.slice(0, old.active.indexOf(entryId)), old);
   }
 
-  switchTo(sessionKey: string, active: readonly string[]): void {
-    this.#branchTo(sessionKey, active);
+  /** Goes on from another branch under a new session id. Returns the branch that was left. */
+  switchTo(sessionKey: string, active: readonly string[]): string[] {
+    const old = this.#session(sessionKey);
+    this.#branchTo(sessionKey, active, old);
+    return old.active;
   }
 
   activeIds(sessionKey: string): string[] {
     return [...this.#session(sessionKey).active];
+  }
+
+  /** The entries from which the host would build a context of its own. */
+  contextEntries(sessionKey: string): Set<string> {
+    const { active, reset } = this.#session(sessionKey);
+    return new Set(active.slice(reset?.start ?? 0));
+  }
+
+  /** True for a row of a heartbeat turn that was played with `turn`. */
+  isHeartbeat({ entryId }: { entryId: string }): boolean {
+    return this.#heartbeats.has(entryId);
   }
 
   fork(sessionKey: string, entryId?: string): string {
@@ -132,7 +163,10 @@ export class FakeHost implements TranscriptSource {
       reason,
       ...(firstKeptEntryId ? { firstKeptEntryId } : {}),
     });
+    const floor = session.active.length;
+    const start = firstKeptEntryId ? session.active.indexOf(firstKeptEntryId) : floor;
     session.leaf = id;
+    session.reset = { id, floor, start };
   }
 
   /** A reset that brings a new, empty session id. */
@@ -145,15 +179,27 @@ export class FakeHost implements TranscriptSource {
     if (this.unavailable) return { kind: "unavailable", reason: "projection_rebuilding" };
     const session = this.#sessions.get(ref.sessionId);
     if (!session) return { kind: "missing" };
-    const start = { agentId: ref.agentId, generation: session.generation, sessionId: session.id, lastEventSeq: -1, lastMessagePosition: -1, version: 1 };
+    const start = {
+      agentId: ref.agentId,
+      generation: session.generation,
+      sessionId: session.id,
+      lastEventSeq: -1,
+      lastMessagePosition: -1,
+      version: 1,
+    };
     const cursor = limits.cursor === undefined ? start : decode<typeof start>(limits.cursor);
-    const reset = (reason: string): VisiblePage => ({ kind: "reset", cursor: encode(start), reason });
+    const reset = (reason: string): VisiblePage => ({
+      kind: "reset",
+      cursor: encode(start),
+      reason,
+    });
     if (!cursor) return reset("invalid_cursor");
     if (cursor.sessionId !== session.id) return reset("scope_mismatch");
     if (cursor.generation !== session.generation) return reset("generation_mismatch");
     if (cursor.lastMessagePosition >= 0) {
       const anchor = session.active[cursor.lastMessagePosition];
-      if (anchor === undefined || this.#seq(session, anchor) !== cursor.lastEventSeq) return reset("anchor_moved");
+      if (anchor === undefined || this.#seq(session, anchor) !== cursor.lastEventSeq)
+        return reset("anchor_moved");
     }
     const entries = [];
     let bytes = 0;
@@ -167,7 +213,12 @@ export class FakeHost implements TranscriptSource {
         break;
       }
       bytes += size;
-      entries.push({ entryId: event.id, seq: position + 1, message: event.message, createdAt: event.timestamp });
+      entries.push({
+        entryId: event.id,
+        seq: position + 1,
+        message: event.message,
+        createdAt: event.timestamp,
+      });
     }
     const last = position - 1;
     const lastEventSeq = last < 0 ? -1 : this.#seq(session, session.active[last] as string);
@@ -185,32 +236,69 @@ export class FakeHost implements TranscriptSource {
     if (this.unavailable) return { kind: "unavailable", reason: "projection_rebuilding" };
     const session = this.#sessions.get(ref.sessionId);
     if (!session) return { kind: "missing" };
-    const start = { agentId: ref.agentId, generation: session.generation, sessionId: session.id, lastSeq: -1, version: 1 };
+    const start = {
+      agentId: ref.agentId,
+      generation: session.generation,
+      sessionId: session.id,
+      lastSeq: -1,
+      version: 1,
+    };
     const cursor = limits.cursor === undefined ? start : decode<typeof start>(limits.cursor);
     const reset = (reason: string): RawPage => ({ kind: "reset", cursor: encode(start), reason });
     if (!cursor) return reset("invalid_cursor");
     if (cursor.sessionId !== session.id) return reset("scope_mismatch");
     if (cursor.generation !== session.generation) return reset("generation_mismatch");
-    const events = session.events.filter(({ seq }) => seq > cursor.lastSeq).slice(0, limits.maxItems);
+    const events = session.events
+      .filter(({ seq }) => seq > cursor.lastSeq)
+      .slice(0, limits.maxItems);
     const lastSeq = events.at(-1)?.seq ?? cursor.lastSeq;
-    return { kind: "page", events, cursor: encode({ ...cursor, lastSeq }), hasMore: session.events.length - 1 > lastSeq };
+    return {
+      kind: "page",
+      events,
+      cursor: encode({ ...cursor, lastSeq }),
+      hasMore: session.events.length - 1 > lastSeq,
+    };
   }
 
   forkedFrom(ref: SessionRef): string | undefined {
     return this.#forks.get(ref.sessionKey);
   }
 
-  #branchTo(sessionKey: string, active: readonly string[], source = this.#session(sessionKey)): void {
+  /** As the real host does, ignores a move to before the branch's last reset. */
+  #branchTo(sessionKey: string, wanted: readonly string[], source: Session): void {
     const session = this.#create(sessionKey);
+    const { reset } = source;
+    const floor = source.active.slice(0, reset?.floor ?? 0);
+    const honored = floor.every((id, position) => wanted[position] === id);
     session.events = [...source.events];
-    session.active = [...active];
-    session.leaf = active.at(-1) ?? null;
-    this.#log(session, { type: "leaf", id: randomUUID(), parentId: null, timestamp: this.#iso(), targetId: session.leaf ?? "" });
+    session.active = [...(honored ? wanted : source.active)];
+    session.reset = reset;
+    session.leaf =
+      reset && session.active.length === reset.floor ? reset.id : (session.active.at(-1) ?? null);
+    this.#log(session, {
+      type: "leaf",
+      id: randomUUID(),
+      parentId: null,
+      timestamp: this.#iso(),
+      targetId: session.leaf ?? "",
+    });
   }
 
   #create(sessionKey: string): Session {
-    const session: Session = { id: randomUUID(), generation: randomUUID(), events: [], active: [], leaf: null };
-    this.#log(session, { type: "session", id: randomUUID(), parentId: null, timestamp: this.#iso() });
+    const session: Session = {
+      id: randomUUID(),
+      generation: randomUUID(),
+      events: [],
+      active: [],
+      leaf: null,
+      reset: undefined,
+    };
+    this.#log(session, {
+      type: "session",
+      id: randomUUID(),
+      parentId: null,
+      timestamp: this.#iso(),
+    });
     this.#sessions.set(session.id, session);
     this.#current.set(sessionKey, session.id);
     return session;

@@ -28,10 +28,26 @@ export function openWithHost(host: FakeHost, options: Partial<OpenLcmOptions> = 
 /** The stored branch of a session: entry ids and messages in order. */
 export function storedBranch(lcm: Lcm, session: SessionRef) {
   const conversation = lcm.stores.conversations.find(session);
-  const segment = conversation && lcm.stores.conversations.segment(conversation.id, session.sessionId);
-  return segment ? lcm.stores.messages.branch(segment.id).map(({ entryId, message }) => ({ entryId, message })) : [];
+  const segment =
+    conversation && lcm.stores.conversations.segment(conversation.id, session.sessionId);
+  return segment
+    ? lcm.stores.messages.branch(segment.id).map(({ entryId, message }) => ({ entryId, message }))
+    : [];
 }
 
 export function countMessages(lcm: Lcm): number {
   return lcm.stores.status.database().messages;
+}
+
+/** The entry ids of the conversation's view, in order. */
+export function viewEntries(lcm: Lcm, session: SessionRef): (string | null)[] {
+  const conversation = lcm.stores.conversations.find(session);
+  if (!conversation) return [];
+  return lcm.stores.db
+    .all<{ entryId: string | null }>(
+      `SELECT entry_id AS entryId FROM context_items JOIN messages USING (message_id)
+       WHERE context_items.conversation_id = ? ORDER BY ordinal`,
+      conversation.id,
+    )
+    .map((row) => row.entryId);
 }

@@ -23,10 +23,16 @@ const OLD_TABLES = [
 export const RELEASE_01_KEY_PREFIX = "release-0.1:";
 
 export function isRelease01(tables: ReadonlySet<string>): boolean {
-  return ["conversations", "messages", "summaries", "context_items"].every((name) => tables.has(name));
+  return ["conversations", "messages", "summaries", "context_items"].every((name) =>
+    tables.has(name),
+  );
 }
 
-export function importRelease01(db: Database, tables: ReadonlySet<string>, createSchema: () => void): void {
+export function importRelease01(
+  db: Database,
+  tables: ReadonlySet<string>,
+  createSchema: () => void,
+): void {
   for (const table of ["messages_fts", "summaries_fts"]) {
     if (tables.has(table)) db.exec(`DROP TABLE ${table}`);
   }
@@ -48,11 +54,17 @@ function iso(column: string): string {
 }
 
 function columnsOf(db: Database, table: string): Set<string> {
-  return new Set(db.all<{ name: string }>(`SELECT name FROM pragma_table_info('${table}')`).map((row) => row.name));
+  return new Set(
+    db
+      .all<{ name: string }>(`SELECT name FROM pragma_table_info('${table}')`)
+      .map((row) => row.name),
+  );
 }
 
 function copyConversations(db: Database): void {
-  const bootstrapped = columnsOf(db, "old_conversations").has("bootstrapped_at") ? iso("bootstrapped_at") : "NULL";
+  const bootstrapped = columnsOf(db, "old_conversations").has("bootstrapped_at")
+    ? iso("bootstrapped_at")
+    : "NULL";
   db.exec(`INSERT INTO conversations
     (conversation_id, agent_id, session_key, session_id, title, bootstrapped_at, aligned_through, created_at, updated_at)
     SELECT conversation_id, 'main', '${RELEASE_01_KEY_PREFIX}' || conversation_id || ':' || session_id,
@@ -122,9 +134,15 @@ function rebuildMessage(row: OldMessage, parts: readonly OldPart[]): Row & { rol
   const blocks = parts.map((part) => rawBlock(part.metadata));
   const role = row.role === "tool" ? "toolResult" : row.role;
   const exact = blocks.length > 0 && blocks.every((block) => block !== undefined);
-  const content = exact ? blocks : role === "user" ? row.content : [{ type: "text", text: row.content }];
-  const toolCallId = role === "toolResult" ? parts.find((part) => part.toolCallId)?.toolCallId : undefined;
-  const toolName = role === "toolResult" ? parts.find((part) => part.toolName)?.toolName : undefined;
+  const content = exact
+    ? blocks
+    : role === "user"
+      ? row.content
+      : [{ type: "text", text: row.content }];
+  const toolCallId =
+    role === "toolResult" ? parts.find((part) => part.toolCallId)?.toolCallId : undefined;
+  const toolName =
+    role === "toolResult" ? parts.find((part) => part.toolName)?.toolName : undefined;
   return {
     role,
     content,
@@ -138,7 +156,9 @@ function rawBlock(metadata: string | null): unknown {
   if (metadata === null) return undefined;
   try {
     const parsed: unknown = JSON.parse(metadata);
-    return typeof parsed === "object" && parsed !== null && "raw" in parsed ? parsed.raw : undefined;
+    return typeof parsed === "object" && parsed !== null && "raw" in parsed
+      ? parsed.raw
+      : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
@@ -203,12 +223,21 @@ function backfillSummaries(db: Database): void {
 
 /** Walks up from the leaves; each round settles the nodes whose sources are all settled. */
 function deriveCondensed(db: Database): void {
-  const settled = new Set(db.all<{ id: string }>("SELECT summary_id AS id FROM summaries WHERE kind = 'leaf'").map((row) => row.id));
-  let open = db.all<{ id: string }>("SELECT summary_id AS id FROM summaries WHERE kind = 'condensed'").map((row) => row.id);
+  const settled = new Set(
+    db
+      .all<{ id: string }>("SELECT summary_id AS id FROM summaries WHERE kind = 'leaf'")
+      .map((row) => row.id),
+  );
+  let open = db
+    .all<{ id: string }>("SELECT summary_id AS id FROM summaries WHERE kind = 'condensed'")
+    .map((row) => row.id);
   while (open.length > 0) {
     const ready = open.filter((id) => sourcesOf(db, id).every((source) => settled.has(source)));
     if (ready.length === 0) {
-      throw new LcmError("CORRUPT", `${db.path}: the summaries ${open.slice(0, 3).join(", ")} of release 0.1.x refer to each other in a circle; restore a backup or move the file away.`);
+      throw new LcmError(
+        "CORRUPT",
+        `${db.path}: the summaries ${open.slice(0, 3).join(", ")} of release 0.1.x refer to each other in a circle; restore a backup or move the file away.`,
+      );
     }
     for (const id of ready) settle(db, id);
     for (const id of ready) settled.add(id);
@@ -218,7 +247,10 @@ function deriveCondensed(db: Database): void {
 
 function sourcesOf(db: Database, id: string): string[] {
   return db
-    .all<{ id: string }>("SELECT parent_summary_id AS id FROM summary_parents WHERE summary_id = ?", id)
+    .all<{ id: string }>(
+      "SELECT parent_summary_id AS id FROM summary_parents WHERE summary_id = ?",
+      id,
+    )
     .map((row) => row.id);
 }
 

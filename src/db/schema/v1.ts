@@ -12,8 +12,7 @@ CREATE TABLE conversations (
   title           TEXT,
   forked_from     INTEGER REFERENCES conversations ON DELETE SET NULL,
   view_version    INTEGER NOT NULL DEFAULT 0,
-  prompt_budget   INTEGER,              -- last pre-prompt budget the host offered
-  context_window  INTEGER,
+  view_stale      INTEGER NOT NULL DEFAULT 0,  -- 1: more than the view's end has changed
   active_since    TEXT,                 -- first turn that ran through this engine
   aligned_through INTEGER,              -- release 0.1.x rows up to this id were compared with the
                                         -- transcript; null when there is nothing to align
@@ -34,8 +33,8 @@ CREATE TABLE segments (
   visible_cursor  TEXT,
   earlier_cursor  TEXT,                 -- end of the page before, to find our place after a rotation
   raw_cursor      TEXT,
+  raw_last_event  TEXT,                 -- last event seen in the raw log
   raw_last_entry  TEXT,                 -- last message event seen in the raw log
-  synced_at       TEXT,
   created_at      TEXT NOT NULL,
   UNIQUE (conversation_id, session_id)
 ) STRICT;
@@ -72,8 +71,7 @@ CREATE TABLE messages (
   created_at      TEXT NOT NULL,
   body            TEXT                  -- the exact message as JSON
 ) STRICT;
-CREATE UNIQUE INDEX messages_by_entry ON messages (conversation_id, entry_id)
-  WHERE entry_id IS NOT NULL;
+CREATE UNIQUE INDEX messages_by_entry ON messages (conversation_id, entry_id);
 CREATE INDEX messages_by_receipt ON messages (receipt_id, receipt_offset)
   WHERE entry_id IS NULL AND receipt_id IS NOT NULL;
 
@@ -88,14 +86,20 @@ CREATE TABLE message_parts (
   PRIMARY KEY (message_id, ordinal)
 ) STRICT, WITHOUT ROWID;
 
--- Where a message stands on a segment's branch. A place without a message is a tombstone's.
+-- Where a message stands on a segment's branch. A place without a message is a tombstone's; its
+-- entry id stays, because a reset may name it.
 CREATE TABLE transcript_entries (
-  segment_id INTEGER NOT NULL REFERENCES segments ON DELETE CASCADE,
-  position   INTEGER NOT NULL,
-  message_id INTEGER REFERENCES messages,
-  PRIMARY KEY (segment_id, position)
+  segment_id   INTEGER NOT NULL REFERENCES segments ON DELETE CASCADE,
+  position     INTEGER NOT NULL,
+  message_id   INTEGER REFERENCES messages,
+  buried_entry TEXT,
+  PRIMARY KEY (segment_id, position),
+  CHECK (message_id IS NULL OR buried_entry IS NULL)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX transcript_entries_by_message ON transcript_entries (message_id);
+CREATE INDEX transcript_entries_by_message ON transcript_entries (message_id)
+  WHERE message_id IS NOT NULL;
+CREATE INDEX transcript_entries_buried ON transcript_entries (segment_id, buried_entry)
+  WHERE buried_entry IS NOT NULL;
 
 -- Entries that must never be filled in from the transcript again. Free of content.
 CREATE TABLE tombstones (
@@ -106,13 +110,14 @@ CREATE TABLE tombstones (
   PRIMARY KEY (conversation_id, entry_id)
 ) STRICT, WITHOUT ROWID;
 
--- A reset that kept the session id: the view starts after it, or at the tail it keeps.
+-- A reset that kept the session id: the view starts after it, or at the tail it keeps. It counts
+-- while the entry it follows is on the segment's branch.
 CREATE TABLE boundaries (
   boundary_id      INTEGER PRIMARY KEY AUTOINCREMENT,
   segment_id       INTEGER NOT NULL REFERENCES segments ON DELETE CASCADE,
   event_id         TEXT NOT NULL,
   reason           TEXT NOT NULL,
-  after_position   INTEGER NOT NULL,    -- -1: before the first message
+  after_entry      TEXT NOT NULL,
   first_kept_entry TEXT,
   created_at       TEXT NOT NULL,
   UNIQUE (segment_id, event_id)
@@ -123,8 +128,8 @@ CREATE TABLE turn_starts (
   turn_start_id   INTEGER PRIMARY KEY AUTOINCREMENT,
   conversation_id INTEGER NOT NULL REFERENCES conversations ON DELETE CASCADE,
   session_id      TEXT NOT NULL,
-  started_at      TEXT NOT NULL,
-  token_budget    INTEGER
+  position        INTEGER,              -- where the turn begins; null when we could not tell
+  started_at      TEXT NOT NULL
 ) STRICT;
 CREATE INDEX turn_starts_recent ON turn_starts (conversation_id, turn_start_id);
 
@@ -255,6 +260,7 @@ CREATE TABLE operator_actions (
   started_at  TEXT NOT NULL,
   finished_at TEXT                      -- null only inside the action's own transaction
 ) STRICT;
+CREATE INDEX operator_actions_open ON operator_actions (action_id) WHERE finished_at IS NULL;
 
 CREATE TRIGGER messages_keep_content
 BEFORE UPDATE OF conversation_id, role, in_context, token_count, created_at, body ON messages
