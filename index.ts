@@ -1,71 +1,93 @@
 // Plugin entry: registers the engine, the command, the CLI and the session hook; nothing else.
 
+import { lcmCommand } from "./src/cli/chat-command.js";
 import { registerLcmCli } from "./src/cli/index.js";
-import { resolveConfig, type ResolvedConfig } from "./src/db/config.js";
-import { leaseDatabase } from "./src/db/registry.js";
-import { ENGINE_ID } from "./src/engine.js";
+import type { HostFacts } from "./src/cli/report.js";
+import { type LcmConfig, resolveConfig, type ResolvedConfig } from "./src/db/config.js";
+import { type Lease, leaseDatabase } from "./src/db/registry.js";
+import { ENGINE_ID, type LcmContextEngine } from "./src/engine.js";
 import { errorText } from "./src/errors.js";
 import { createSelfOpeningEngine } from "./src/lcm.js";
-import { asHostEngine, configSources, hostLogger, hostTranscript, type OpenClawPluginApi } from "./src/openclaw-bridge.js";
-import { lcmCommand } from "./src/cli/chat-command.js";
+import {
+  agentOfDirectory,
+  asHostEngine,
+  configSources,
+  hostLogger,
+  hostTranscript,
+  type OpenClawPluginApi,
+  selectedEngine,
+} from "./src/openclaw-bridge.js";
 
 const plugin = {
   id: ENGINE_ID,
   name: "Lossless Claw",
-  description: "Lossless context management: every message kept, old history summarized into a searchable graph.",
+  description:
+    "Lossless context management: every message kept, old history summarized into a searchable graph.",
   register(api: OpenClawPluginApi): void {
     const log = hostLogger(api);
-    const transcript = hostTranscript(api);
-    const keeper = keepDatabaseOpen(api);
-    const told = new Set<string>();
+    const source = hostTranscript(api);
+    const keepOpen = databaseKeeper(api);
+    const readConfig = configReader(api);
+    const hostFacts = (): HostFacts => ({ slot: selectedEngine(api), transcript: source });
 
-    const readConfig = (config?: unknown): ResolvedConfig => {
-      const resolved = resolveConfig(configSources(api, config));
-      for (const problem of resolved.problems.filter((text) => !told.has(text))) {
-        told.add(problem);
-        log.warn(problem);
-      }
-      return resolved;
-    };
-    const createEngine = (config?: unknown) => {
-      const resolved = readConfig(config).config;
-      if (!resolved.enabled) throw new Error("lossless-claw is turned off by its configuration (enabled, LCM_ENABLED)");
-      keeper.keep(resolved.databasePath);
-      return createSelfOpeningEngine({ config: resolved, transcript, log });
+    const createEngine = (config: LcmConfig, agentDir?: string): LcmContextEngine => {
+      keepOpen(config.databasePath);
+      const agentId = agentOfDirectory(agentDir);
+      return createSelfOpeningEngine({ config, source, log, now: Date.now, agentId });
     };
 
     api.registerReload({ noopPrefixes: [`plugins.entries.${ENGINE_ID}.config`] });
-    api.registerContextEngine(ENGINE_ID, (context) => asHostEngine(createEngine(context?.config)));
-    api.registerCommand(lcmCommand(api, transcript, readConfig));
-    registerLcmCli(api, transcript, readConfig);
-    api.on("session_end", async (event: { reason?: string; sessionKey?: string }, context: { agentId?: string }) => {
-      if (event.reason !== "deleted" || !event.sessionKey || !readConfig().config.enabled) return;
-      const engine = createEngine();
-      try {
-        await engine.sessionDeleted({ sessionKey: event.sessionKey, agentId: context.agentId });
-      } finally {
-        await engine.dispose();
+    api.registerContextEngine(ENGINE_ID, (context) => {
+      const { config } = readConfig(context?.config);
+      if (!config.enabled) {
+        throw new Error("lossless-claw is turned off by its configuration (enabled, LCM_ENABLED)");
       }
+      return asHostEngine(createEngine(config, context?.agentDir));
+    });
+    api.registerCommand(lcmCommand(hostFacts, readConfig));
+    registerLcmCli(api, hostFacts, readConfig);
+    api.on("session_end", async ({ reason, sessionKey }, { agentId }) => {
+      const { config } = readConfig();
+      if (reason !== "deleted" || !sessionKey || !config.enabled) return;
+      const engine = createEngine(config);
+      await engine.sessionDeleted({ sessionKey, agentId });
+      await engine.dispose();
     });
   },
 };
 
+/** Reads the configuration as it is now, and says each thing that is wrong with it once. */
+function configReader(api: OpenClawPluginApi): (config?: unknown) => ResolvedConfig {
+  const log = hostLogger(api);
+  const said = new Set<string>();
+  return (config) => {
+    const resolved = resolveConfig(configSources(api, config));
+    for (const problem of resolved.problems) {
+      if (said.has(problem)) continue;
+      said.add(problem);
+      log.warn(problem);
+    }
+    return resolved;
+  };
+}
+
 /** Engines live for one turn; this lease keeps their connection open between turns. */
-function keepDatabaseOpen(api: OpenClawPluginApi): { keep(path: string): void } {
-  const leases = new Map<string, () => void>();
+function databaseKeeper(api: OpenClawPluginApi): (path: string) => void {
+  let kept: Lease | undefined;
   api.lifecycle.onDispose?.(() => {
-    for (const release of leases.values()) release();
-    leases.clear();
+    kept?.release();
+    kept = undefined;
   });
-  return {
-    keep(path) {
-      if (leases.has(path)) return;
-      try {
-        leases.set(path, leaseDatabase(path).release);
-      } catch (error) {
-        hostLogger(api).error(`memory is off until this is mended, messages pass through unchanged: ${errorText(error)}`);
-      }
-    },
+  return (path) => {
+    try {
+      const lease = leaseDatabase(path);
+      kept?.release();
+      kept = lease;
+    } catch (error) {
+      hostLogger(api).error(
+        `memory is off until this is mended, messages pass through unchanged: ${errorText(error)}`,
+      );
+    }
   };
 }
 

@@ -5,21 +5,23 @@
 
 import { retryWhileBusy } from "./db/connection.js";
 import type { LcmConfig } from "./db/config.js";
-import { errorText, LcmError } from "./errors.js";
+import { errorText } from "./errors.js";
 import {
+  acceptedTurn,
   type AssembleCall,
-  type BootstrapCall,
   type CommitTurnCall,
+  type IngestBatchCall,
+  type IngestCall,
   type MaintainCall,
-  namesATurn,
   type SessionCall,
   type SpawnCall,
+  type SubagentEndCall,
 } from "./host-calls.js";
-import { encodeMessage, isAgentMessage } from "./message-codec.js";
+import { messageTokens } from "./message-codec.js";
 import { classifySession, sessionRef } from "./session-policy.js";
 import type { Stores } from "./store/index.js";
-import { syncTranscript, type SyncReport } from "./transcript-sync/index.js";
-import { commitTurn } from "./turn-commit.js";
+import { type SyncLimits, type SyncReport, syncTranscript } from "./transcript-sync/index.js";
+import { type AcceptedTurn, commitTurn } from "./turn-commit.js";
 import type { AgentMessage, Clock, Logger, SessionRef, TranscriptSource } from "./types.js";
 import { VERSION } from "./version.js";
 
@@ -30,6 +32,8 @@ export interface EngineDependencies {
   readonly source: TranscriptSource;
   readonly log: Logger;
   readonly now: Clock;
+  /** The agent of sessions whose key does not name one. */
+  readonly agentId?: string | undefined;
   /** Releases what `stores` holds. */
   readonly release: () => void;
 }
@@ -40,6 +44,22 @@ export const ENGINE_ID = "lossless-claw";
 const COMMIT_BUSY_MS = 15_000;
 /** Bookkeeping on the reply path must not be felt. */
 const REPLY_PATH_BUSY_MS = 300;
+const BACKGROUND_BUSY_MS = 10_000;
+
+/** The reply waits for a bootstrap: a long history is taken in by and by. */
+const BOOTSTRAP_LIMITS: SyncLimits = { busyMs: REPLY_PATH_BUSY_MS, workMs: 1_000 };
+/** The session's next turn waits for maintenance. */
+const MAINTENANCE_LIMITS: SyncLimits = { busyMs: BACKGROUND_BUSY_MS, workMs: 5_000 };
+
+interface BootstrapAnswer {
+  readonly bootstrapped: boolean;
+  readonly importedMessages?: number;
+  readonly reason?: string;
+}
+
+interface CommitAnswer {
+  readonly status: "committed" | "duplicate";
+}
 
 export class LcmContextEngine {
   readonly info = {
@@ -52,132 +72,134 @@ export class LcmContextEngine {
       currentTurnFence: "before-current-turn-entry-v1" as const,
       turnAdvancementIdempotency: "atomic-idempotent-v1" as const,
     },
-    acceptedHostParams: ["sessionKey", "sessionTarget", "runtimeSettings", "runtimeContext", "availableTools", "prompt", "model", "abortSignal"],
+    acceptedHostParams: [
+      "sessionKey",
+      "sessionTarget",
+      "runtimeSettings",
+      "runtimeContext",
+      "availableTools",
+      "prompt",
+      "model",
+      "abortSignal",
+    ],
     hostRequirements: {
       "agent-run": {
         requiredCapabilities: ["bootstrap" as const, "assemble-before-prompt" as const],
-        unsupportedMessage: "lossless-claw needs a host that bootstraps sessions and lets the engine assemble the prompt.",
+        unsupportedMessage:
+          "lossless-claw needs a host that bootstraps sessions and lets the engine assemble the prompt.",
       },
     },
   };
 
   readonly #deps: EngineDependencies;
   readonly #pending = new Set<Promise<unknown>>();
+  /** Session ids whose transcript this object has read to its end. */
+  readonly #synced = new Set<string>();
   readonly #turnsStarted = new Set<string>();
 
   constructor(deps: EngineDependencies) {
     this.#deps = deps;
   }
 
-  async bootstrap(call: BootstrapCall): Promise<{ bootstrapped: boolean; importedMessages?: number; reason?: string }> {
-    const session = this.#session(call);
-    if (!this.#keeps(session)) return { bootstrapped: false, reason: "this session is not stored" };
-    const report = await this.#sync(session, "bootstrap");
-    if (report.outcome !== "current") return { bootstrapped: false, reason: report.reason ?? report.outcome };
-    return { bootstrapped: true, importedMessages: report.added };
+  async bootstrap(call: SessionCall): Promise<BootstrapAnswer> {
+    const session = this.#kept(call);
+    if (!session) return { bootstrapped: false, reason: "this session is not stored" };
+    const { outcome, added, reason } = await this.#sync(session, BOOTSTRAP_LIMITS);
+    switch (outcome) {
+      case "current":
+        return { bootstrapped: true, importedMessages: added };
+      case "partial":
+        return { bootstrapped: true, importedMessages: added, reason: "more is left to import" };
+      case "missing":
+      case "unavailable":
+        return { bootstrapped: false, reason: reason ?? outcome };
+    }
   }
 
-  async maintain(call: MaintainCall): Promise<{ changed: boolean; bytesFreed: number; rewrittenEntries: number; reason?: string }> {
-    const session = this.#session(call);
-    if (this.#keeps(session) && !call.abortSignal?.aborted) await this.#sync(session, "maintenance");
+  async maintain(
+    call: MaintainCall,
+  ): Promise<{ changed: boolean; bytesFreed: number; rewrittenEntries: number }> {
+    const session = this.#kept(call);
+    // A bootstrap has just read the transcript; after a commit there is something new in it.
+    if (session && call.runtimeSettings === undefined) {
+      await this.#sync(session, { ...MAINTENANCE_LIMITS, signal: call.abortSignal });
+    }
     return { changed: false, bytesFreed: 0, rewrittenEntries: 0 };
   }
 
-  async assemble(call: AssembleCall): Promise<{ messages: AgentMessage[]; estimatedTokens: number }> {
-    const messages = Array.isArray(call.messages) ? (call.messages as AgentMessage[]) : [];
-    const session = this.#session(call);
-    if (this.#keeps(session)) await this.#recordTurnStart(session, call.tokenBudget);
-    return { messages, estimatedTokens: estimate(messages) };
+  async assemble(
+    call: AssembleCall,
+  ): Promise<{ messages: AgentMessage[]; estimatedTokens: number }> {
+    const session = this.#kept(call);
+    if (session) await this.#recordTurnStart(session);
+    const messages = Array.isArray(call?.messages) ? (call.messages as AgentMessage[]) : [];
+    const estimatedTokens = messages.reduce((sum, message) => sum + messageTokens(message), 0);
+    return { messages, estimatedTokens };
   }
 
-  async commitTurn(call: CommitTurnCall): Promise<{ status: "committed" | "duplicate" }> {
-    const session = this.#session({
-      ...call,
-      sessionId: call.admission?.sessionId ?? call.sessionId,
-      sessionTarget: { agentId: call.sessionTarget?.agentId ?? call.admission?.agentId },
+  async commitTurn(call: CommitTurnCall): Promise<CommitAnswer> {
+    const session = this.#kept({
+      sessionId: call?.admission?.sessionId ?? call?.sessionId,
+      sessionKey: call?.sessionKey,
+      sessionTarget: { agentId: call?.sessionTarget?.agentId ?? call?.admission?.agentId },
     });
-    if (!this.#keeps(session)) return { status: "committed" };
-    if (!namesATurn(call)) return this.#acknowledgeUnnamed(session);
-    return this.#track(this.#commit(session, call));
-  }
-
-  async #commit(session: SessionRef, call: CommitTurnCall): Promise<{ status: "committed" | "duplicate" }> {
-    const stores = this.#deps.stores();
-    const outcome = await retryWhileBusy(
-      () =>
-        commitTurn(
-          stores,
-          {
-            advancementKey: call.advancementKey,
-            session,
-            generation: call.admission.generation ?? null,
-            first: { entryId: call.admission.entryId, position: call.admission.activeMessagePosition },
-            last: { entryId: call.terminal.entryId, position: call.terminal.activeMessagePosition },
-            messages: Array.isArray(call.messages) ? call.messages : [],
-            isHeartbeat: call.isHeartbeat === true,
-          },
-          this.#deps.config,
-          this.#nowIso(),
-        ),
-      COMMIT_BUSY_MS,
-    );
-    if (outcome.status !== "deferred") return { status: outcome.status };
-    this.#deps.log.warn(
-      `the turn ${call.advancementKey} of ${session.sessionKey} could not be read (${outcome.reason}); it is filled in from the transcript before the next turn`,
-    );
-    return { status: "committed" };
-  }
-
-  /** Nothing names the turn, so no retry could store it; the transcript supplies it. */
-  #acknowledgeUnnamed(session: SessionRef): { status: "committed" } {
-    const at = this.#nowIso();
-    const detail = "a commit named no turn";
-    const stores = this.#deps.stores();
-    stores.events.record(
-      stores.conversations.find(session)?.id ?? null,
-      { kind: "malformed", happenedAt: at, messageCount: 0, detail },
-      at,
-    );
-    this.#deps.log.warn(`${detail} of ${session.sessionKey}; it is filled in from the transcript before the next turn`);
-    return { status: "committed" };
+    if (!session) return { status: "committed" };
+    const turn = acceptedTurn(call, session);
+    return this.#track(turn ? this.#commit(turn) : this.#acknowledgeUnnamed(session));
   }
 
   /** The transcript is the truth, so an offered message only says that there is something to read. */
-  async ingest(call: SessionCall & { readonly message: unknown }): Promise<{ ingested: boolean }> {
-    return { ingested: (await this.ingestBatch({ ...call, messages: [call.message] })).ingestedCount > 0 };
+  async ingest(call: IngestCall): Promise<{ ingested: boolean }> {
+    const { ingestedCount } = await this.ingestBatch({ ...call, messages: [call?.message] });
+    return { ingested: ingestedCount > 0 };
   }
 
-  async ingestBatch(call: SessionCall & { readonly messages: readonly unknown[] }): Promise<{ ingestedCount: number }> {
-    const session = this.#session(call);
-    if (!this.#keeps(session) || !call.messages.some(isAgentMessage)) return { ingestedCount: 0 };
-    const report = await this.#sync(session, "ingest");
-    return { ingestedCount: report.added };
+  async ingestBatch(call: IngestBatchCall): Promise<{ ingestedCount: number }> {
+    const session = this.#kept(call);
+    if (!session) return { ingestedCount: 0 };
+    const { added } = await this.#sync(session, MAINTENANCE_LIMITS);
+    return { ingestedCount: added };
   }
 
   async compact(_call: SessionCall): Promise<{ ok: boolean; compacted: boolean; reason: string }> {
-    return { ok: true, compacted: false, reason: "nothing to do: this release passes messages through unchanged" };
+    const reason = "nothing to do: this release passes messages through unchanged";
+    return { ok: true, compacted: false, reason };
   }
 
-  async prepareSubagentSpawn(call: SpawnCall): Promise<{ rollback: () => void } | undefined> {
-    const child = sessionRef({ sessionId: "", sessionKey: call.childSessionKey });
-    if (!this.#keeps(child)) return undefined;
-    return this.#guarded("sub-agent spawn", undefined, () => {
+  async prepareSubagentSpawn(
+    call: SpawnCall,
+  ): Promise<{ rollback: () => Promise<void> } | undefined> {
+    const child = this.#kept({ sessionId: "", sessionKey: call?.childSessionKey });
+    const parent = this.#kept({ sessionId: "", sessionKey: call?.parentSessionKey });
+    if (!child || !parent) return undefined;
+    return this.#attempt("sub-agent spawn", () => {
       const { events } = this.#deps.stores();
-      events.linkSubagent(call.childSessionKey, call.parentSessionKey, call.contextMode ?? null, this.#nowIso());
-      return { rollback: () => this.#guarded("sub-agent rollback", undefined, () => events.unlinkSubagent(call.childSessionKey)) };
+      const link = { child: child.sessionKey, parent: parent.sessionKey };
+      events.linkSubagent({ ...link, contextMode: call.contextMode ?? null }, this.#nowIso());
+      const unlink = () => events.unlinkSubagent(child.sessionKey);
+      return { rollback: () => this.#attempt("sub-agent rollback", unlink) };
     });
   }
 
-  async onSubagentEnded(call: { readonly childSessionKey: string; readonly reason: string }): Promise<void> {
-    this.#guarded("sub-agent end", undefined, () =>
-      this.#deps.stores().events.endSubagent(call.childSessionKey, call.reason, this.#nowIso()),
-    );
+  async onSubagentEnded(call: SubagentEndCall): Promise<void> {
+    const child = this.#kept({ sessionId: "", sessionKey: call?.childSessionKey });
+    if (!child) return;
+    await this.#attempt("sub-agent end", () => {
+      const { events } = this.#deps.stores();
+      events.endSubagent(child.sessionKey, String(call.reason), this.#nowIso());
+    });
   }
 
   /** The host deleted a session: its conversation is kept and hidden from every tool. */
-  async sessionDeleted(session: { readonly agentId?: string | undefined; readonly sessionKey: string }): Promise<void> {
-    const ref = sessionRef({ sessionId: "", ...session });
-    this.#guarded("session deletion", undefined, () => this.#deps.stores().conversations.hide(ref, this.#nowIso()));
+  async sessionDeleted(call: {
+    readonly sessionKey: string;
+    readonly agentId?: string | undefined;
+  }): Promise<void> {
+    const session = this.#kept({ sessionId: "", sessionKey: call.sessionKey, sessionTarget: call });
+    if (!session) return;
+    await this.#attempt("session deletion", () => {
+      this.#deps.stores().conversations.hide(session, this.#nowIso());
+    });
   }
 
   async dispose(): Promise<void> {
@@ -185,45 +207,94 @@ export class LcmContextEngine {
     this.#deps.release();
   }
 
-  async #sync(session: SessionRef, cause: string): Promise<SyncReport> {
+  async #commit(turn: AcceptedTurn): Promise<CommitAnswer> {
+    const { stores, config, log } = this.#deps;
+    const outcome = await retryWhileBusy(
+      () => commitTurn(stores(), turn, config, this.#nowIso()),
+      COMMIT_BUSY_MS,
+    );
+    if (outcome.status !== "deferred") return { status: outcome.status };
+    log.warn(
+      `the turn ${turn.advancementKey} of ${turn.session.sessionKey} could not be read (${outcome.reason}); it is filled in from the transcript before the next turn`,
+    );
+    return { status: "committed" };
+  }
+
+  /** Nothing names the turn, so no retry could store it; the transcript supplies it. */
+  async #acknowledgeUnnamed(session: SessionRef): Promise<CommitAnswer> {
+    const happenedAt = this.#nowIso();
+    const event = {
+      kind: "malformed",
+      happenedAt,
+      messageCount: 0,
+      detail: "no turn named",
+    } as const;
+    const { stores, log } = this.#deps;
+    await retryWhileBusy(() => {
+      const conversation = stores().conversations.find(session);
+      stores().events.record(conversation?.id ?? null, event, happenedAt);
+    }, COMMIT_BUSY_MS);
+    log.warn(
+      `a commit for ${session.sessionKey} named no turn; what it meant is filled in from the transcript before the next turn`,
+    );
+    return { status: "committed" };
+  }
+
+  async #sync(session: SessionRef, limits: SyncLimits): Promise<SyncReport> {
+    const { source, config, now, log, stores } = this.#deps;
     try {
-      const { source, config, now } = this.#deps;
-      return await this.#track(syncTranscript({ stores: this.#deps.stores(), source, policy: config, now }, session));
+      const deps = { stores: stores(), source, policy: config, now };
+      const report = await this.#track(syncTranscript(deps, session, limits));
+      if (report.outcome === "current") this.#synced.add(session.sessionId);
+      return report;
     } catch (error) {
       const reason = errorText(error);
-      this.#deps.log.error(`${cause} of ${session.sessionKey} could not read the transcript into the store: ${reason}`);
+      log.error(`the transcript of ${session.sessionKey} could not be stored: ${reason}`);
       return { outcome: "unavailable", added: 0, reason };
     }
   }
 
   /** Once per turn: the later calls of a turn's tool loop tell nothing new. */
-  async #recordTurnStart(session: SessionRef, budget: number | undefined): Promise<void> {
+  async #recordTurnStart(session: SessionRef): Promise<void> {
     if (this.#turnsStarted.has(session.sessionKey)) return;
     this.#turnsStarted.add(session.sessionKey);
-    const at = this.#nowIso();
+    const startedAt = this.#nowIso();
+    const { sessionId } = session;
     try {
       const stores = this.#deps.stores();
-      await retryWhileBusy(
-        () =>
-          stores.db.transaction(() => {
-            const conversation = stores.conversations.findOrCreate(session, at);
-            stores.events.recordTurnStart(conversation.id, session.sessionId, budget ?? null, at);
-            stores.conversations.markActive(conversation.id, at);
-            if (budget !== undefined && budget > 1) stores.conversations.setPromptBudget(conversation.id, Math.floor(budget));
-          }),
-        REPLY_PATH_BUSY_MS,
-      );
+      const record = (): void => {
+        const { id } = stores.conversations.findOrCreate(session, startedAt);
+        const position = this.#turnPosition(stores, session);
+        stores.events.recordTurnStart(id, { sessionId, position, startedAt });
+        stores.conversations.markActive(id, startedAt);
+      };
+      await retryWhileBusy(() => stores.db.transaction(record, "relaxed"), REPLY_PATH_BUSY_MS);
     } catch (error) {
-      this.#deps.log.error(`messages pass through unchanged; the store can not be reached: ${errorText(error)}`);
+      this.#deps.log.error(
+        `messages pass through unchanged; the store can not be reached: ${errorText(error)}`,
+      );
     }
   }
 
-  #session(call: SessionCall): SessionRef {
-    return sessionRef({ sessionId: call.sessionId, sessionKey: call.sessionKey, agentId: call.sessionTarget?.agentId });
+  /** Where the turn that begins now stands; null when our knowledge of the transcript is not current. */
+  #turnPosition(stores: Stores, session: SessionRef): number | null {
+    const conversation = stores.conversations.find(session);
+    const segment =
+      conversation && stores.conversations.segment(conversation.id, session.sessionId);
+    if (!segment) return 0;
+    if (!this.#synced.has(session.sessionId)) return null;
+    return (stores.messages.head(segment.id)?.position ?? -1) + 1;
   }
 
-  #keeps(session: SessionRef): boolean {
-    return classifySession(session.sessionKey, this.#deps.config) === "kept";
+  /** The session of a call, when it is ours to keep. */
+  #kept(call: Partial<SessionCall> | undefined): SessionRef | undefined {
+    const session = sessionRef({
+      sessionId: call?.sessionId,
+      sessionKey: call?.sessionKey,
+      agentIds: [call?.sessionTarget?.agentId, this.#deps.agentId],
+    });
+    if (!session) return undefined;
+    return classifySession(session.sessionKey, this.#deps.config) === "kept" ? session : undefined;
   }
 
   #track<T>(work: Promise<T>): Promise<T> {
@@ -233,21 +304,17 @@ export class LcmContextEngine {
     return work;
   }
 
-  #guarded<T, F>(what: string, fallback: F, work: () => T): T | F {
+  /** Bookkeeping that no call of the host depends on: waits for locks, and reports what fails. */
+  async #attempt<T>(what: string, work: () => T): Promise<T | undefined> {
     try {
-      return work();
+      return await this.#track(retryWhileBusy(work, BACKGROUND_BUSY_MS));
     } catch (error) {
-      if (!(error instanceof LcmError)) throw error;
-      this.#deps.log.error(`${what}: ${error.message}`);
-      return fallback;
+      this.#deps.log.error(`${what} could not be recorded: ${errorText(error)}`);
+      return undefined;
     }
   }
 
   #nowIso(): string {
     return new Date(this.#deps.now()).toISOString();
   }
-}
-
-function estimate(messages: readonly AgentMessage[]): number {
-  return messages.reduce((sum, message) => sum + (isAgentMessage(message) ? encodeMessage(message, "").tokens : 0), 0);
 }

@@ -1,23 +1,31 @@
 // The calls a host makes to a context engine, as far as this product reads them. Structural and
 // host-free: the bridge checks that they fit the real host's types.
 
+import type { AcceptedTurn, TurnAnchor } from "./turn-commit.js";
+import type { SessionRef } from "./types.js";
+
 export interface SessionCall {
   readonly sessionId: string;
   readonly sessionKey?: string | undefined;
   readonly sessionTarget?: { readonly agentId?: string | undefined } | undefined;
 }
 
-export interface BootstrapCall extends SessionCall {
-  readonly runtimeContext?: { readonly tokenBudget?: number | undefined } | undefined;
-}
-
 export interface MaintainCall extends SessionCall {
   readonly abortSignal?: AbortSignal | undefined;
+  /** Given after a bootstrap or a compaction, not after a commit. */
+  readonly runtimeSettings?: unknown;
 }
 
 export interface AssembleCall extends SessionCall {
   readonly messages: readonly unknown[];
-  readonly tokenBudget?: number | undefined;
+}
+
+export interface IngestCall extends SessionCall {
+  readonly message: unknown;
+}
+
+export interface IngestBatchCall extends SessionCall {
+  readonly messages: readonly unknown[];
 }
 
 export interface TranscriptAnchor {
@@ -34,7 +42,6 @@ export interface CommitTurnCall extends SessionCall {
   readonly terminal: TranscriptAnchor;
   readonly messages: readonly unknown[];
   readonly isHeartbeat?: boolean | undefined;
-  readonly runtimeContext?: { readonly modelContextWindow?: unknown } | undefined;
 }
 
 export interface SpawnCall {
@@ -43,17 +50,32 @@ export interface SpawnCall {
   readonly contextMode?: string | undefined;
 }
 
-/** True when a commit names the turn well enough to find it in the transcript. */
-export function namesATurn(call: CommitTurnCall): boolean {
-  return (
-    typeof call.advancementKey === "string" && call.advancementKey !== "" && isAnchor(call.admission) && isAnchor(call.terminal)
-  );
+export interface SubagentEndCall {
+  readonly childSessionKey: string;
+  readonly reason: string;
 }
 
-function isAnchor(value: unknown): value is TranscriptAnchor {
-  return (
-    typeof value === "object" && value !== null &&
-    "entryId" in value && typeof value.entryId === "string" &&
-    "activeMessagePosition" in value && Number.isSafeInteger(value.activeMessagePosition)
-  );
+/** The turn that a commit names, or undefined when it does not name one that could be found again. */
+export function acceptedTurn(call: CommitTurnCall, session: SessionRef): AcceptedTurn | undefined {
+  const first = readAnchor(call.admission);
+  const last = readAnchor(call.terminal);
+  if (typeof call.advancementKey !== "string" || call.advancementKey === "") return undefined;
+  if (!first || !last || last.position < first.position) return undefined;
+  return {
+    advancementKey: call.advancementKey,
+    session,
+    generation: call.admission.generation ?? null,
+    first,
+    last,
+    messages: Array.isArray(call.messages) ? call.messages : [],
+    isHeartbeat: call.isHeartbeat === true,
+  };
+}
+
+function readAnchor(anchor: Partial<TranscriptAnchor> | undefined): TurnAnchor | undefined {
+  const entryId = anchor?.entryId;
+  const position = anchor?.activeMessagePosition;
+  if (typeof entryId !== "string" || entryId === "") return undefined;
+  if (position === undefined || !Number.isSafeInteger(position) || position < 0) return undefined;
+  return { entryId, position };
 }

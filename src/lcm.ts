@@ -4,10 +4,16 @@ import { homedir } from "node:os";
 import { dirname } from "node:path";
 import { type LcmConfig, resolveConfig } from "./db/config.js";
 import { type Lease, leaseDatabase } from "./db/registry.js";
-import { LcmContextEngine } from "./engine.js";
+import { type EngineDependencies, LcmContextEngine } from "./engine.js";
 import { readStatus, type Status } from "./status.js";
 import { createStores, type Stores } from "./store/index.js";
-import { type Clock, type Logger, type SessionRef, silentLogger, type TranscriptSource } from "./types.js";
+import {
+  type Clock,
+  type Logger,
+  type SessionRef,
+  silentLogger,
+  type TranscriptSource,
+} from "./types.js";
 
 export interface OpenLcmOptions {
   readonly databasePath: string;
@@ -36,17 +42,22 @@ export function openLcm(options: OpenLcmOptions): Lcm {
   const source = options.transcript ?? noTranscript;
   const log = options.log ?? silentLogger;
   const now = options.now ?? Date.now;
+  const engine = { stores: () => stores, config, source, log, now, release: () => {} };
   return {
     config,
     stores,
-    createEngine: () => new LcmContextEngine({ stores: () => stores, config, source, log, now, release: () => {} }),
+    createEngine: () => new LcmContextEngine(engine),
     status: (session) => readStatus({ stores, source, config }, session),
     close: () => lease.release(),
   };
 }
 
 function completeConfig({ databasePath, config }: OpenLcmOptions): LcmConfig {
-  const { config: defaults } = resolveConfig({ env: {}, stateDir: dirname(databasePath), homeDir: homedir() });
+  const { config: defaults } = resolveConfig({
+    env: {},
+    stateDir: dirname(databasePath),
+    homeDir: homedir(),
+  });
   return { ...defaults, databasePath, ...config };
 }
 
@@ -54,10 +65,13 @@ function completeConfig({ databasePath, config }: OpenLcmOptions): LcmConfig {
  * An engine that opens its database when first needed and tries again at every call while it can not,
  * so that a broken store heals without a restart.
  */
-export function createSelfOpeningEngine(options: Required<Pick<OpenLcmOptions, "transcript" | "log">> & { config: LcmConfig; now?: Clock }): LcmContextEngine {
+export function createSelfOpeningEngine(
+  options: Omit<EngineDependencies, "stores" | "release">,
+): LcmContextEngine {
   let lease: Lease | undefined;
   let stores: Stores | undefined;
   return new LcmContextEngine({
+    ...options,
     stores: () => {
       if (!stores || !lease?.db.isOpen) {
         lease = leaseDatabase(options.config.databasePath);
@@ -65,10 +79,6 @@ export function createSelfOpeningEngine(options: Required<Pick<OpenLcmOptions, "
       }
       return stores;
     },
-    config: options.config,
-    source: options.transcript,
-    log: options.log,
-    now: options.now ?? Date.now,
     release: () => lease?.release(),
   });
 }

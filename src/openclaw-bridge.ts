@@ -3,22 +3,29 @@
 import { homedir } from "node:os";
 import type { OpenClawConfig, OpenClawPluginApi } from "openclaw/plugin-sdk/plugin-entry";
 import type { ConfigSources } from "./db/config.js";
-import { errorText } from "./errors.js";
 import type { LcmContextEngine } from "./engine.js";
-import type { Logger, PageLimits, RawPage, SessionRef, TranscriptSource, VisiblePage } from "./types.js";
+import { errorText } from "./errors.js";
+import type {
+  Logger,
+  PageLimits,
+  RawPage,
+  SessionRef,
+  TranscriptSource,
+  VisiblePage,
+} from "./types.js";
 
 export type { OpenClawPluginApi } from "openclaw/plugin-sdk/plugin-entry";
 
 type HostEngine = Awaited<ReturnType<Parameters<OpenClawPluginApi["registerContextEngine"]>[1]>>;
 
-/** Our engine reads less of each call than the host sends, and its own structural message type. */
+/**
+ * Our engine as the host's type. Only `assemble` is taken on trust: its messages are typed
+ * structurally here, went in as the host's own and come out unchanged.
+ */
 export function asHostEngine(engine: LcmContextEngine): HostEngine {
-  return engine satisfies EngineShape as unknown as HostEngine;
+  const fitting: Omit<HostEngine, "assemble"> = engine;
+  return fitting as HostEngine;
 }
-
-type EngineShape = { [Method in "bootstrap" | "maintain" | "assemble" | "commitTurn" | "ingest" | "ingestBatch" | "compact" | "prepareSubagentSpawn" | "onSubagentEnded" | "dispose"]: unknown } & {
-  info: HostEngine["info"];
-};
 
 /** The layers the configuration is resolved from, read live: the host keeps old plugin objects. */
 export function configSources(api: OpenClawPluginApi, config?: unknown): ConfigSources {
@@ -36,8 +43,14 @@ export function selectedEngine(api: OpenClawPluginApi): string | undefined {
   return (api.runtime.config.current() as OpenClawConfig).plugins?.slots?.contextEngine;
 }
 
+/** The agent that a directory of the host's usual layout, `agents/<agent>/agent`, belongs to. */
+export function agentOfDirectory(agentDir: string | undefined): string | undefined {
+  return /[/\\]agents[/\\]([^/\\]+)[/\\]agent[/\\]?$/.exec(agentDir ?? "")?.[1];
+}
+
 export function hostLogger(api: OpenClawPluginApi): Logger {
-  const say = (level: "info" | "warn" | "error") => (text: string) => api.logger[level](`[lcm] ${text}`);
+  const say = (level: "info" | "warn" | "error") => (text: string) =>
+    api.logger[level](`[lcm] ${text}`);
   return { info: say("info"), warn: say("warn"), error: say("error") };
 }
 
@@ -47,36 +60,37 @@ interface TranscriptRuntime {
   readSessionTranscriptRawDelta(params: Record<string, unknown>): Promise<RawPage>;
 }
 
-let transcriptRuntime: Promise<TranscriptRuntime> | undefined;
-
 function loadTranscriptRuntime(): Promise<TranscriptRuntime> {
+  // A variable, because there is nothing for the compiler to resolve.
   const name = "openclaw/plugin-sdk/session-transcript-runtime";
-  transcriptRuntime ??= import(name) as Promise<TranscriptRuntime>;
-  return transcriptRuntime;
+  return import(name) as Promise<TranscriptRuntime>;
 }
 
 /** The host's transcript, with its refusals turned into answers. */
 export function hostTranscript(api: OpenClawPluginApi): TranscriptSource {
   return {
-    visible: async (session, limits) =>
+    visible: (session, limits) =>
       answered(async () => {
-        const runtime = await loadTranscriptRuntime();
-        return runtime.readSessionTranscriptVisibleMessageDelta({ ...target(session, limits), maxMessages: limits.maxItems });
+        const { readSessionTranscriptVisibleMessageDelta: read } = await loadTranscriptRuntime();
+        return read({ ...target(session, limits), maxMessages: limits.maxItems });
       }),
-    raw: async (session, limits) =>
+    raw: (session, limits) =>
       answered(async () => {
-        const runtime = await loadTranscriptRuntime();
-        return runtime.readSessionTranscriptRawDelta({ ...target(session, limits), maxEvents: limits.maxItems });
+        const { readSessionTranscriptRawDelta: read } = await loadTranscriptRuntime();
+        return read({ ...target(session, limits), maxEvents: limits.maxItems });
       }),
-    forkedFrom: ({ agentId, sessionKey }) => forkSource(api.runtime.agent.session.getSessionEntry({ agentId, sessionKey })),
+    forkedFrom: (session) => forkSource(api, session),
   };
 }
 
 function target(session: SessionRef, limits: PageLimits): Record<string, unknown> {
-  return { ...session, maxBytes: limits.maxBytes, ...(limits.cursor === undefined ? {} : { cursor: limits.cursor }) };
+  const cursor = limits.cursor === undefined ? {} : { cursor: limits.cursor };
+  return { ...session, maxBytes: limits.maxBytes, ...cursor };
 }
 
-async function answered<Page>(read: () => Promise<Page>): Promise<Page | { kind: "unavailable"; reason: string }> {
+async function answered<Page>(
+  read: () => Promise<Page>,
+): Promise<Page | { kind: "unavailable"; reason: string }> {
   try {
     return await read();
   } catch (error) {
@@ -85,6 +99,15 @@ async function answered<Page>(read: () => Promise<Page>): Promise<Page | { kind:
   }
 }
 
-function forkSource(entry: unknown): string | undefined {
-  return (entry as { forkSource?: { sessionKey?: string } } | undefined)?.forkSource?.sessionKey;
+function forkSource(api: OpenClawPluginApi, session: SessionRef): string | undefined {
+  const { agentId, sessionKey } = session;
+  try {
+    const entry: { forkSource?: { sessionKey?: string } } | undefined =
+      api.runtime.agent.session.getSessionEntry({ agentId, sessionKey });
+    return entry?.forkSource?.sessionKey;
+  } catch (error) {
+    // A fork's messages come from its own transcript; only the link to its parent is missed.
+    hostLogger(api).warn(`${sessionKey}: its fork source is unknown: ${errorText(error)}`);
+    return undefined;
+  }
 }

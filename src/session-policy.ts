@@ -33,13 +33,33 @@ function matchesAny(key: string, patterns: readonly string[]): boolean {
 }
 
 interface HostSession {
-  readonly sessionId: string;
-  readonly sessionKey?: string | undefined;
-  readonly agentId?: string | undefined;
+  readonly sessionId?: unknown;
+  readonly sessionKey?: unknown;
+  /** Agents it may belong to when its key names none, the surest first. */
+  readonly agentIds?: readonly unknown[];
 }
 
-/** Hosts may leave out the key or the agent; both have one meaning then. */
-export function sessionRef({ sessionId, sessionKey, agentId }: HostSession): SessionRef {
-  const agent = agentId ?? /^agent:([^:]+):/.exec(sessionKey ?? "")?.[1] ?? "main";
-  return { agentId: agent, sessionKey: sessionKey ?? `agent:${agent}:session:${sessionId}`, sessionId };
+/**
+ * The session a host call is about; undefined when it names none. Keys mostly name their agent
+ * (`agent:main:…`); the shared key `global` does not, and is one session per agent.
+ */
+export function sessionRef({
+  sessionId,
+  sessionKey,
+  agentIds = [],
+}: HostSession): SessionRef | undefined {
+  const id = text(sessionId);
+  const key = text(sessionKey);
+  if (id === undefined && key === undefined) return undefined;
+  const named = /^agent:([^:]+):/.exec(key ?? "")?.[1];
+  const agentId = named ?? agentIds.map(text).find((agent) => agent !== undefined) ?? "main";
+  return {
+    agentId,
+    sessionKey: key ?? `agent:${agentId}:session:${id}`,
+    sessionId: id ?? "",
+  };
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
 }

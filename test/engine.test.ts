@@ -7,7 +7,11 @@ const KEY = "agent:main:web1";
 
 function simpleTurn(host: FakeHost, text: string) {
   const at = host.tick();
-  return [userMessage(text, at), ...toolLoop(`call-${at}`, `output of ${text}`, at + 1), assistantMessage(`done: ${text}`, at + 5)];
+  return [
+    userMessage(text, at),
+    ...toolLoop(`call-${at}`, `output of ${text}`, at + 1),
+    assistantMessage(`done: ${text}`, at + 5),
+  ];
 }
 
 describe("commitTurn", () => {
@@ -53,15 +57,18 @@ describe("commitTurn", () => {
     ["a message without a role", { messages: [{ content: "?" }] }],
     ["fewer messages than positions", { messages: [] }],
     ["a message that is no JSON", { messages: [{ role: "user", content: 1n }] }],
-  ])("acknowledges a payload with %s, says so, and fills it from the transcript", async (_name, broken) => {
-    const host = new FakeHost();
-    const lcm = openWithHost(host);
-    const call = host.turn(KEY, [userMessage("kept", host.tick())]);
-    const answer = await lcm.createEngine().commitTurn({ ...call, ...broken } as typeof call);
-    expect(answer).toEqual({ status: "committed" });
-    await lcm.createEngine().bootstrap(host.ref(KEY));
-    expect(storedBranch(lcm, host.ref(KEY))).toEqual(host.transcript(KEY));
-  });
+  ])(
+    "acknowledges a payload with %s, says so, and fills it from the transcript",
+    async (_name, broken) => {
+      const host = new FakeHost();
+      const lcm = openWithHost(host);
+      const call = host.turn(KEY, [userMessage("kept", host.tick())]);
+      const answer = await lcm.createEngine().commitTurn({ ...call, ...broken } as typeof call);
+      expect(answer).toEqual({ status: "committed" });
+      await lcm.createEngine().bootstrap(host.ref(KEY));
+      expect(storedBranch(lcm, host.ref(KEY))).toEqual(host.transcript(KEY));
+    },
+  );
 
   it("acknowledges a commit that names no turn", async () => {
     const host = new FakeHost();
@@ -80,10 +87,15 @@ describe("bootstrap", () => {
     const messages = simpleTurn(host, "before the plugin");
     for (const message of messages) host.append(KEY, message);
     const lcm = openWithHost(host);
-    await expect(lcm.createEngine().bootstrap(host.ref(KEY))).resolves.toEqual({ bootstrapped: true, importedMessages: 4 });
+    await expect(lcm.createEngine().bootstrap(host.ref(KEY))).resolves.toEqual({
+      bootstrapped: true,
+      importedMessages: 4,
+    });
     const conversation = lcm.stores.conversations.find(host.ref(KEY));
     const segment = lcm.stores.conversations.segment(conversation!.id, host.ref(KEY).sessionId);
-    expect(lcm.stores.messages.branch(segment!.id).map((row) => Date.parse(row.createdAt))).toEqual(messages.map((message) => message["timestamp"]));
+    expect(lcm.stores.messages.branch(segment!.id).map((row) => Date.parse(row.createdAt))).toEqual(
+      messages.map((message) => message["timestamp"]),
+    );
   });
 
   it("takes in entries larger than a page", async () => {
@@ -97,7 +109,8 @@ describe("bootstrap", () => {
 
   it("reads only what is new when it runs again", async () => {
     const host = new FakeHost();
-    for (let index = 0; index < 1200; index += 1) host.append(KEY, userMessage(`m${index}`, host.tick()));
+    for (let index = 0; index < 1200; index += 1)
+      host.append(KEY, userMessage(`m${index}`, host.tick()));
     const lcm = openWithHost(host);
     await lcm.createEngine().bootstrap(host.ref(KEY));
     host.reads.visible = 0;
@@ -109,12 +122,15 @@ describe("bootstrap", () => {
   it("finds its place after the generation rotated, without reading all again", async () => {
     const host = new FakeHost();
     const lcm = openWithHost(host);
-    for (let index = 0; index < 1200; index += 1) host.append(KEY, userMessage(`m${index}`, host.tick()));
+    for (let index = 0; index < 1200; index += 1)
+      host.append(KEY, userMessage(`m${index}`, host.tick()));
     await lcm.createEngine().bootstrap(host.ref(KEY));
     host.rotate(KEY);
     host.append(KEY, assistantMessage("steered", host.tick()));
     host.reads.visible = 0;
-    await expect(lcm.createEngine().bootstrap(host.ref(KEY))).resolves.toMatchObject({ importedMessages: 1 });
+    await expect(lcm.createEngine().bootstrap(host.ref(KEY))).resolves.toMatchObject({
+      importedMessages: 1,
+    });
     expect(host.reads.visible).toBeLessThanOrEqual(3);
     expect(storedBranch(lcm, host.ref(KEY))).toEqual(host.transcript(KEY));
   });
@@ -124,7 +140,9 @@ describe("bootstrap", () => {
     const lcm = openWithHost(host);
     host.append(KEY, userMessage("later", host.tick()));
     host.unavailable = true;
-    await expect(lcm.createEngine().bootstrap(host.ref(KEY))).resolves.toMatchObject({ bootstrapped: false });
+    await expect(lcm.createEngine().bootstrap(host.ref(KEY))).resolves.toMatchObject({
+      bootstrapped: false,
+    });
     host.unavailable = false;
     await lcm.createEngine().bootstrap(host.ref(KEY));
     expect(storedBranch(lcm, host.ref(KEY))).toEqual(host.transcript(KEY));

@@ -3,14 +3,18 @@
 import { describe, expect, it } from "vitest";
 import type { Lcm } from "../src/lcm.js";
 import { FakeHost } from "./support/fake-host.js";
-import { assistantMessage, toolLoop, userMessage } from "./support/messages.js";
+import { assistantMessage, heartbeatPrompt, toolLoop, userMessage } from "./support/messages.js";
 import { countMessages, openWithHost, storedBranch } from "./support/workspace.js";
 
 const KEY = "agent:main:web1";
 
 async function play(host: FakeHost, lcm: Lcm, text: string, key = KEY) {
   const at = host.tick();
-  const call = host.turn(key, [userMessage(text, at), ...toolLoop(`c${at}`, text, at + 1), assistantMessage(`re: ${text}`, at + 9)]);
+  const call = host.turn(key, [
+    userMessage(text, at),
+    ...toolLoop(`c${at}`, text, at + 1),
+    assistantMessage(`re: ${text}`, at + 9),
+  ]);
   await lcm.createEngine().commitTurn(call);
   return call;
 }
@@ -61,7 +65,10 @@ describe("rewind", () => {
     const host = new FakeHost();
     const lcm = openWithHost(host);
     await play(host, lcm, "one");
-    const late = host.turn(KEY, [userMessage("late", host.tick()), assistantMessage("late reply", host.tick())]);
+    const late = host.turn(KEY, [
+      userMessage("late", host.tick()),
+      assistantMessage("late reply", host.tick()),
+    ]);
     host.rewind(KEY, late.admission.entryId);
     await lcm.createEngine().bootstrap(host.ref(KEY));
     await lcm.createEngine().commitTurn(late);
@@ -71,19 +78,22 @@ describe("rewind", () => {
 });
 
 describe("fork", () => {
-  it.each(["whole", "by entry"])("makes a conversation of its own that names its parent (%s)", async (kind) => {
-    const host = new FakeHost();
-    const lcm = openWithHost(host);
-    await play(host, lcm, "one");
-    const second = await play(host, lcm, "two");
-    const childKey = kind === "whole" ? host.fork(KEY) : host.fork(KEY, second.admission.entryId);
-    await lcm.createEngine().bootstrap(host.ref(childKey));
-    expect(storedBranch(lcm, host.ref(childKey))).toEqual(host.transcript(childKey));
-    const parent = lcm.stores.conversations.find(host.ref(KEY));
-    const child = lcm.stores.conversations.find(host.ref(childKey));
-    expect(child?.forkedFrom).toBe(parent?.id);
-    expect(viewTexts(lcm, host)).toEqual(["one", "two"]);
-  });
+  it.each(["whole", "by entry"])(
+    "makes a conversation of its own that names its parent (%s)",
+    async (kind) => {
+      const host = new FakeHost();
+      const lcm = openWithHost(host);
+      await play(host, lcm, "one");
+      const second = await play(host, lcm, "two");
+      const childKey = kind === "whole" ? host.fork(KEY) : host.fork(KEY, second.admission.entryId);
+      await lcm.createEngine().bootstrap(host.ref(childKey));
+      expect(storedBranch(lcm, host.ref(childKey))).toEqual(host.transcript(childKey));
+      const parent = lcm.stores.conversations.find(host.ref(KEY));
+      const child = lcm.stores.conversations.find(host.ref(childKey));
+      expect(child?.forkedFrom).toBe(parent?.id);
+      expect(viewTexts(lcm, host)).toEqual(["one", "two"]);
+    },
+  );
 });
 
 describe("reset", () => {
@@ -110,16 +120,29 @@ describe("reset", () => {
     expect(viewTexts(lcm, host)).toEqual(["two", "three"]);
   });
 
-  it("on a branch that was left does not cut the view", async () => {
+  it("bounds the view after a rewind to its first message, too", async () => {
     const host = new FakeHost();
     const lcm = openWithHost(host);
-    await play(host, lcm, "one");
-    const second = await play(host, lcm, "two");
+    await play(host, lcm, "before");
     host.reset(KEY);
-    await play(host, lcm, "three");
-    host.rewind(KEY, second.admission.entryId);
+    const first = await play(host, lcm, "after");
+    host.rewind(KEY, first.admission.entryId);
     await lcm.createEngine().bootstrap(host.ref(KEY));
-    expect(viewTexts(lcm, host)).toEqual(["one"]);
+    expect(viewTexts(lcm, host)).toEqual([]);
+    await play(host, lcm, "other");
+    expect(viewTexts(lcm, host)).toEqual(["other"]);
+  });
+
+  it("behind a heartbeat that was not kept still bounds the view", async () => {
+    const host = new FakeHost();
+    const lcm = openWithHost(host, { config: { skipHeartbeats: true } });
+    await play(host, lcm, "before");
+    const rows = [heartbeatPrompt(host.tick()), assistantMessage("HEARTBEAT_OK", host.tick())];
+    await lcm.createEngine().commitTurn(host.turn(KEY, rows, { isHeartbeat: true }));
+    host.reset(KEY);
+    await play(host, lcm, "after");
+    await lcm.createEngine().bootstrap(host.ref(KEY));
+    expect(viewTexts(lcm, host)).toEqual(["after"]);
   });
 
   it("that changes the session id begins an empty segment of the same conversation", async () => {
@@ -145,11 +168,14 @@ describe("sessions that are not ours to keep", () => {
   ])("%s leaves no row", async (key) => {
     const host = new FakeHost();
     const lcm = openWithHost(host, {
-      config: { ignoreSessionPatterns: ["agent:*:cron:**"], statelessSessionPatterns: ["agent:main:probe:*"] },
+      config: {
+        ignoreSessionPatterns: ["agent:*:cron:**"],
+        statelessSessionPatterns: ["agent:main:probe:*"],
+      },
     });
     const engine = lcm.createEngine();
     await engine.bootstrap(host.ref(key));
-    await engine.assemble({ ...host.ref(key), messages: [], tokenBudget: 1000 });
+    await engine.assemble({ ...host.ref(key), messages: [] });
     await play(host, lcm, "secret", key);
     await engine.maintain(host.ref(key));
     await engine.prepareSubagentSpawn({ parentSessionKey: KEY, childSessionKey: key });
@@ -168,7 +194,10 @@ describe("a session deleted in the host", () => {
     host.newSessionId(KEY);
     await play(host, lcm, "new");
     expect(viewTexts(lcm, host)).toEqual(["new"]);
-    expect(lcm.stores.status.database()).toMatchObject({ conversations: 1, hiddenConversations: 1 });
+    expect(lcm.stores.status.database()).toMatchObject({
+      conversations: 1,
+      hiddenConversations: 1,
+    });
   });
 });
 
@@ -177,7 +206,7 @@ describe("heartbeat turns", () => {
     host.turn(
       KEY,
       [
-        { role: "user", content: "[OpenClaw heartbeat poll]", timestamp: host.tick(), provenance: { kind: "internal_system", sourceTool: "heartbeat" } },
+        heartbeatPrompt(host.tick()),
         ...(reply === "used a tool" ? toolLoop("hb", "ok", host.tick()) : []),
         assistantMessage(reply === "used a tool" ? "HEARTBEAT_OK" : reply, host.tick()),
       ],
@@ -191,20 +220,23 @@ describe("heartbeat turns", () => {
     [{ pruneHeartbeatOk: true }, "used a tool", 4],
     [{ skipHeartbeats: true }, "The build is broken!", 0],
     [{ skipHeartbeats: true }, "used a tool", 0],
-  ])("with %o a reply of %j leaves %i messages, however it arrives", async (config, reply, expected) => {
-    for (const route of ["commit", "transcript"]) {
-      const host = new FakeHost();
-      const lcm = openWithHost(host, { config });
-      const call = heartbeat(host, reply);
-      if (route === "commit") await lcm.createEngine().commitTurn(call);
-      // Never resurrected: neither by the next reads nor by one that starts from the beginning.
-      await lcm.createEngine().bootstrap(host.ref(KEY));
-      host.rotate(KEY);
-      await play(host, lcm, "real work");
-      await lcm.createEngine().bootstrap(host.ref(KEY));
-      expect(countMessages(lcm), route).toBe(expected + 4);
-    }
-  });
+  ])(
+    "with %o a reply of %j leaves %i messages, however it arrives",
+    async (config, reply, expected) => {
+      for (const route of ["commit", "transcript"]) {
+        const host = new FakeHost();
+        const lcm = openWithHost(host, { config });
+        const call = heartbeat(host, reply);
+        if (route === "commit") await lcm.createEngine().commitTurn(call);
+        // Never resurrected: neither by the next reads nor by one that starts from the beginning.
+        await lcm.createEngine().bootstrap(host.ref(KEY));
+        host.rotate(KEY);
+        await play(host, lcm, "real work");
+        await lcm.createEngine().bootstrap(host.ref(KEY));
+        expect(countMessages(lcm), route).toBe(expected + 4);
+      }
+    },
+  );
 });
 
 describe("sub-agents", () => {
@@ -213,10 +245,18 @@ describe("sub-agents", () => {
     const lcm = openWithHost(host);
     const childKey = "agent:main:subagent:child-1";
     const engine = lcm.createEngine();
-    const preparation = await engine.prepareSubagentSpawn({ parentSessionKey: KEY, childSessionKey: childKey, contextMode: "isolated" });
+    const preparation = await engine.prepareSubagentSpawn({
+      parentSessionKey: KEY,
+      childSessionKey: childKey,
+      contextMode: "isolated",
+    });
     await play(host, lcm, "child work", childKey);
     await engine.onSubagentEnded({ childSessionKey: childKey, reason: "completed" });
-    expect(lcm.stores.db.get("SELECT parent_session_key AS parent, end_reason AS reason FROM subagent_links")).toEqual({ parent: KEY, reason: "completed" });
+    expect(
+      lcm.stores.db.get(
+        "SELECT parent_session_key AS parent, end_reason AS reason FROM subagent_links",
+      ),
+    ).toEqual({ parent: KEY, reason: "completed" });
     preparation?.rollback();
     expect(lcm.stores.db.get("SELECT count(*) AS links FROM subagent_links")).toEqual({ links: 0 });
     expect(viewTexts(lcm, host, childKey)).toEqual(["child work"]);

@@ -1,51 +1,41 @@
 // `openclaw lcm …` on the terminal.
 
-import { ENGINE_ID } from "../engine.js";
 import type { ResolvedConfig } from "../db/config.js";
-import { errorText } from "../errors.js";
-import { openLcm } from "../lcm.js";
-import { type OpenClawPluginApi, selectedEngine } from "../openclaw-bridge.js";
+import type { OpenClawPluginApi } from "../openclaw-bridge.js";
 import { sessionRef } from "../session-policy.js";
-import type { TranscriptSource } from "../types.js";
-import { statusText } from "./chat-command.js";
+import { renderReport } from "./render-report.js";
+import { type HostFacts, makeReport } from "./report.js";
+
+const DESCRIPTION = "Look after the lossless memory";
+
+interface StatusOptions {
+  readonly session?: string;
+  readonly json?: boolean;
+}
 
 export function registerLcmCli(
   api: OpenClawPluginApi,
-  transcript: TranscriptSource,
+  host: () => HostFacts,
   readConfig: () => ResolvedConfig,
 ): void {
   api.registerCli(
     ({ program }) => {
-      const lcm = program.command("lcm").description("Look after the lossless memory");
+      const lcm = program.command("lcm").description(DESCRIPTION);
       lcm
         .command("status")
-        .description("Say whether the engine is active, what is stored and what was mended")
-        .option("--session <key>", "the session key to look at, e.g. agent:main:main")
-        .option("--json", "print JSON")
-        .action(async (options: { session?: string; json?: boolean }) => {
-          const session = options.session ? sessionRef({ sessionId: "", sessionKey: options.session }) : undefined;
-          if (options.json) await printJson(api, transcript, readConfig(), session);
-          else process.stdout.write(`${await statusText(api, transcript, readConfig(), session)}\n`);
+        .description(
+          "Say whether the engine is active, what is stored, and what was missing and mended",
+        )
+        .option("--session <key>", "compare one session with its transcript, e.g. agent:main:main")
+        .option("--json", "print JSON; the exit code is 1 when the database can not be used")
+        .action(async (options: StatusOptions) => {
+          const session = sessionRef({ sessionKey: options.session });
+          const report = await makeReport(host(), readConfig(), session);
+          const text = options.json ? JSON.stringify(report, null, 2) : renderReport(report);
+          process.stdout.write(`${text}\n`);
+          if (report.state === "broken") process.exitCode = 1;
         });
     },
-    { descriptors: [{ name: "lcm", description: "Look after the lossless memory", hasSubcommands: true }] },
+    { descriptors: [{ name: "lcm", description: DESCRIPTION, hasSubcommands: true }] },
   );
-}
-
-async function printJson(
-  api: OpenClawPluginApi,
-  transcript: TranscriptSource,
-  resolved: ResolvedConfig,
-  session: ReturnType<typeof sessionRef> | undefined,
-): Promise<void> {
-  const common = { selected: selectedEngine(api) === ENGINE_ID, problems: resolved.problems };
-  try {
-    const lcm = openLcm({ databasePath: resolved.config.databasePath, config: resolved.config, transcript });
-    const status = await lcm.status(session);
-    lcm.close();
-    process.stdout.write(`${JSON.stringify({ ...status, ...common }, null, 2)}\n`);
-  } catch (error) {
-    process.stdout.write(`${JSON.stringify({ ...common, error: errorText(error) }, null, 2)}\n`);
-    process.exitCode = 1;
-  }
 }

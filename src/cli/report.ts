@@ -1,0 +1,55 @@
+// The report behind `/lcm` and `openclaw lcm status`: the state of the store, and whether the host
+// uses it at all. Making it never creates a database.
+
+import { existsSync } from "node:fs";
+import type { ResolvedConfig } from "../db/config.js";
+import { ENGINE_ID } from "../engine.js";
+import { errorText } from "../errors.js";
+import { openLcm } from "../lcm.js";
+import type { Status } from "../status.js";
+import type { SessionRef, TranscriptSource } from "../types.js";
+import { VERSION } from "../version.js";
+
+export interface HostFacts {
+  /** What the host's context engine slot holds; undefined for its built-in engine. */
+  readonly slot: string | undefined;
+  readonly transcript: TranscriptSource;
+}
+
+export interface Report {
+  readonly version: string;
+  /** True when the host is set to use the engine and the engine can store. */
+  readonly active: boolean;
+  readonly enabled: boolean;
+  readonly slot: string;
+  readonly databasePath: string;
+  readonly state: "ready" | "absent" | "broken";
+  /** Why the database can not be used, when it is broken. */
+  readonly error?: string;
+  /** What is wrong with the configuration. */
+  readonly problems: readonly string[];
+  readonly timezone: string;
+  readonly status?: Status;
+}
+
+export async function makeReport(
+  host: HostFacts,
+  { config, problems }: ResolvedConfig,
+  session?: SessionRef,
+): Promise<Report> {
+  const slot = host.slot ?? "legacy";
+  const usable = config.enabled && slot === ENGINE_ID;
+  const { databasePath, enabled, timezone } = config;
+  const common = { version: VERSION, enabled, slot, databasePath, problems, timezone };
+  if (!existsSync(databasePath)) return { ...common, active: usable, state: "absent" };
+  try {
+    const lcm = openLcm({ databasePath, config, transcript: host.transcript });
+    try {
+      return { ...common, active: usable, state: "ready", status: await lcm.status(session) };
+    } finally {
+      lcm.close();
+    }
+  } catch (error) {
+    return { ...common, active: false, state: "broken", error: errorText(error) };
+  }
+}
