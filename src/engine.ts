@@ -51,6 +51,12 @@ const BOOTSTRAP_LIMITS: SyncLimits = { busyMs: REPLY_PATH_BUSY_MS, workMs: 1_000
 /** The session's next turn waits for maintenance. */
 const MAINTENANCE_LIMITS: SyncLimits = { busyMs: BACKGROUND_BUSY_MS, workMs: 5_000 };
 
+/**
+ * The host reads reasons: only an answer that says "nothing to compact" lets it go on with a turn that
+ * wanted space; any other refusal ends the turn.
+ */
+const NOTHING_TO_COMPACT = "nothing to compact: this release passes messages through unchanged";
+
 interface BootstrapAnswer {
   readonly bootstrapped: boolean;
   readonly importedMessages?: number;
@@ -162,8 +168,7 @@ export class LcmContextEngine {
   }
 
   async compact(_call: SessionCall): Promise<{ ok: boolean; compacted: boolean; reason: string }> {
-    const reason = "nothing to do: this release passes messages through unchanged";
-    return { ok: true, compacted: false, reason };
+    return { ok: true, compacted: false, reason: NOTHING_TO_COMPACT };
   }
 
   async prepareSubagentSpawn(
@@ -195,7 +200,11 @@ export class LcmContextEngine {
     readonly sessionKey: string;
     readonly agentId?: string | undefined;
   }): Promise<void> {
-    const session = this.#kept({ sessionId: "", sessionKey: call.sessionKey, sessionTarget: call });
+    const session = this.#kept({
+      sessionId: "",
+      sessionKey: call?.sessionKey,
+      sessionTarget: call,
+    });
     if (!session) return;
     await this.#attempt("session deletion", () => {
       this.#deps.stores().conversations.hide(session, this.#nowIso());

@@ -8,6 +8,7 @@ export type LcmErrorCode =
   | "WAL_UNAVAILABLE"
   | "UNWRITABLE"
   | "DISK_FULL"
+  | "DISK_ERROR"
   | "BUSY"
   | "CLOSED"
   | "BAD_MESSAGE"
@@ -32,6 +33,7 @@ const SQLITE_CODES: Readonly<Record<number, LcmErrorCode>> = {
   5: "BUSY",
   6: "BUSY",
   8: "UNWRITABLE",
+  10: "DISK_ERROR",
   11: "CORRUPT",
   13: "DISK_FULL",
   14: "UNWRITABLE",
@@ -42,6 +44,8 @@ const ADVICE: Readonly<Partial<Record<LcmErrorCode, string>>> = {
   BUSY: "another process holds the database; it is tried again at the next call",
   CORRUPT: "the file is damaged; restore a backup or move it away to start a new one",
   DISK_FULL: "the disk is full; free some space and the next call goes on",
+  DISK_ERROR:
+    "the file system refused to read or write; check the disk, its quota and limits, and the next call goes on",
   UNWRITABLE: "the file or its directory can not be written; check owner and permissions",
   NOT_A_DATABASE:
     "the file is not a SQLite database; point databasePath (LCM_DATABASE_PATH) elsewhere",

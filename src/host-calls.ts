@@ -61,10 +61,11 @@ export function acceptedTurn(call: CommitTurnCall, session: SessionRef): Accepte
   const last = readAnchor(call.terminal);
   if (typeof call.advancementKey !== "string" || call.advancementKey === "") return undefined;
   if (!first || !last || last.position < first.position) return undefined;
+  const { generation } = call.admission;
   return {
     advancementKey: call.advancementKey,
     session,
-    generation: call.admission.generation ?? null,
+    generation: typeof generation === "string" ? generation : null,
     first,
     last,
     messages: Array.isArray(call.messages) ? call.messages : [],

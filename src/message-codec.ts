@@ -156,8 +156,9 @@ function firstString(...candidates: unknown[]): string | null {
 }
 
 function toJson(value: unknown): string {
+  let json: string | undefined;
   try {
-    return JSON.stringify(value);
+    json = JSON.stringify(value);
   } catch (error) {
     throw new LcmError(
       "BAD_MESSAGE",
@@ -165,6 +166,8 @@ function toJson(value: unknown): string {
       { cause: error },
     );
   }
+  if (json !== undefined) return json;
+  throw new LcmError("BAD_MESSAGE", "A message could not be written as JSON: it has no JSON form.");
 }
 
 function preview(value: unknown): string {

@@ -4,7 +4,13 @@ import type { LcmConfig } from "./db/config.js";
 import { classifySession, type SessionClass } from "./session-policy.js";
 import type { ConversationCounts, DatabaseCounts } from "./store/status-store.js";
 import type { Stores } from "./store/index.js";
-import type { ConversationId, SessionRef, TranscriptSource } from "./types.js";
+import type {
+  ConversationId,
+  SegmentId,
+  SessionRef,
+  TranscriptEntry,
+  TranscriptSource,
+} from "./types.js";
 
 /** How our newest stored entry compares with the transcript's. */
 export type HeadCheck =
@@ -71,7 +77,7 @@ async function checkHead(
   });
   switch (page.kind) {
     case "page": {
-      const missing = (page.entries.at(-1)?.seq ?? 0) - 1 - head.position;
+      const missing = page.entries.filter((entry) => !holds(stores, segment.id, entry)).length;
       return missing > 0
         ? { state: "behind", missing }
         : { state: "equal", position: head.position };
@@ -86,4 +92,10 @@ async function checkHead(
     case "unavailable":
       return { state: "unknown", reason: page.reason };
   }
+}
+
+/** True when the entry stands at its position. Inside a committed turn its id may not be known yet. */
+function holds({ messages }: Stores, segment: SegmentId, entry: TranscriptEntry): boolean {
+  const place = messages.placeAt(segment, entry.seq - 1);
+  return place !== undefined && (place.entryId ?? entry.entryId) === entry.entryId;
 }

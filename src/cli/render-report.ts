@@ -30,6 +30,9 @@ function headline(report: Report, time: ShowTime): string {
   if (report.state === "broken") {
     return `Lossless memory is not working, messages pass through unchanged: ${report.error}`;
   }
+  if (report.state === "absent") {
+    return "Lossless memory is active; no turn has run through it yet.";
+  }
   return sessionHeadline(report.status?.session, time) ?? "Lossless memory is active.";
 }
 

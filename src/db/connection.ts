@@ -43,12 +43,29 @@ export class Database {
 
   #configure(): void {
     this.#handle.exec("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;");
-    const mode = this.#handle.prepare("PRAGMA journal_mode = WAL").get() as Row;
-    if (mode["journal_mode"] !== "wal") {
+    // Without it, REPLACE would delete rows behind the back of the triggers that keep them.
+    this.#handle.exec("PRAGMA recursive_triggers = ON");
+    const mode = this.#enterWal();
+    if (mode !== "wal") {
       throw new LcmError(
         "WAL_UNAVAILABLE",
-        `${this.path}: this file system can not hold a shared SQLite database (journal mode stayed "${String(mode["journal_mode"])}"); put databasePath (LCM_DATABASE_PATH) on a local disk.`,
+        `${this.path}: this file system can not hold a shared SQLite database (journal mode stayed "${mode}"); put databasePath (LCM_DATABASE_PATH) on a local disk.`,
       );
+    }
+  }
+
+  /** Entering WAL needs the file alone for a moment, and SQLite does not wait for that by itself. */
+  #enterWal(): string {
+    const end = performance.now() + OPENING_TIMEOUT_MS;
+    for (;;) {
+      try {
+        const row = this.#handle.prepare("PRAGMA journal_mode = WAL").get();
+        return String(row?.["journal_mode"]);
+      } catch (error) {
+        const { code } = storageError(error, this.path);
+        if (code !== "BUSY" || performance.now() > end) throw error;
+      }
+      sleepSync(5);
     }
   }
 
@@ -139,15 +156,17 @@ export class Database {
   }
 }
 
+function sleepSync(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
 /** Creates the database file as 0600 (its WAL inherits the mode) in a 0700 directory of its own. */
 function createPrivateFile(path: string): void {
   try {
     if (!existsSync(dirname(path))) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    if (existsSync(path)) {
-      if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
-    } else {
-      closeSync(openSync(path, "a", 0o600));
-    }
+    // Never opens an existing file: closing it again would drop the process's locks on it.
+    if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
+    for (const file of [path, `${path}-wal`, `${path}-shm`]) makePrivate(file);
   } catch (error) {
     throw new LcmError(
       "UNWRITABLE",
@@ -155,6 +174,11 @@ function createPrivateFile(path: string): void {
       { cause: error },
     );
   }
+}
+
+function makePrivate(file: string): void {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats && (stats.mode & 0o077) !== 0) chmodSync(file, 0o600);
 }
 
 /**

@@ -1,37 +1,81 @@
-// Turns what the transcript brought into events people can read. Pure.
+// Turns what the transcript brought into events people can read.
 
+import type { Conversation, Segment } from "../store/conversation-store.js";
 import type { Stretch, SyncEvent, SyncEventKind } from "../store/event-store.js";
+import type { Stores } from "../store/index.js";
 import type { FilledEntry } from "./apply-page.js";
 
-export interface GapFacts {
-  /** False while no turn has run through the engine: then all of it is history. */
-  readonly wasActive: boolean;
+/** Records what was filled. Assumes the caller's transaction. */
+export function recordGaps(
+  { events }: Stores,
+  conversation: Conversation,
+  segment: Segment,
+  filled: readonly FilledEntry[],
+  at: string,
+): void {
+  const { id, activeSince } = conversation;
+  const gaps = describeGaps(filled, {
+    activeSince,
+    wasServed: (turn) => events.wasServed(id, segment.sessionId, turn),
+  });
+  for (const gap of gaps) events.record(id, gap, at);
+}
+
+interface GapFacts {
+  /** When the engine was first used (ISO), or null. What ended before, without us, is history. */
+  readonly activeSince: string | null;
   /** Whether the host asked us for the view of this turn. */
   wasServed(turn: Stretch): boolean;
 }
 
-export function describeGaps(filled: readonly FilledEntry[], facts: GapFacts): SyncEvent[] {
-  const first = filled[0];
-  if (!first) return [];
-  if (!facts.wasActive) {
-    return [{ kind: "import", happenedAt: first.createdAt, messageCount: filled.length }];
+function describeGaps(filled: readonly FilledEntry[], facts: GapFacts): SyncEvent[] {
+  const history: FilledEntry[] = [];
+  const missed: SyncEvent[] = [];
+  for (const turn of splitTurns(filled)) {
+    if (isHistory(turn, facts)) history.push(...turn);
+    else missed.push(describeTurn(turn, facts));
   }
-  return splitTurns(filled).map((turn) => describeTurn(turn, facts));
+  return [...describeImport(history), ...missed];
+}
+
+/** The filled entries up to their last turn, which may go on in what is read next, and that turn. */
+export function setLastTurnAside(filled: readonly FilledEntry[]): {
+  readonly ended: readonly FilledEntry[];
+  readonly open: readonly FilledEntry[];
+} {
+  const turns = splitTurns(filled);
+  return { ended: turns.slice(0, -1).flat(), open: turns.at(-1) ?? [] };
+}
+
+function isHistory(turn: readonly FilledEntry[], facts: GapFacts): boolean {
+  const { activeSince } = facts;
+  const stretch = stretchOf(turn);
+  return activeSince === null || (stretch.to < activeSince && !facts.wasServed(stretch));
+}
+
+function describeImport(history: readonly FilledEntry[]): SyncEvent[] {
+  const first = history[0];
+  if (!first) return [];
+  return [{ kind: "import", happenedAt: first.createdAt, messageCount: history.length }];
 }
 
 function describeTurn(turn: readonly FilledEntry[], facts: GapFacts): SyncEvent {
+  const stretch = stretchOf(turn);
+  return {
+    kind: classify(turn, () => facts.wasServed(stretch)),
+    happenedAt: stretch.from,
+    messageCount: turn.length,
+  };
+}
+
+function stretchOf(turn: readonly FilledEntry[]): Stretch {
   const first = turn[0] as FilledEntry;
   const last = turn.at(-1) as FilledEntry;
-  const stretch = {
+  return {
     firstPosition: first.position,
     lastPosition: last.position,
     from: first.createdAt,
     to: last.createdAt,
-  };
-  return {
-    kind: classify(turn, () => facts.wasServed(stretch)),
-    happenedAt: first.createdAt,
-    messageCount: turn.length,
   };
 }
 

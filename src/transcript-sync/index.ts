@@ -4,7 +4,7 @@
 import { retryWhileBusy } from "../db/connection.js";
 import type { Conversation, Segment } from "../store/conversation-store.js";
 import type { SessionRef } from "../types.js";
-import { describeGaps } from "./gaps.js";
+import { recordGaps } from "./gaps.js";
 import { ResetDrain } from "./reset-drain.js";
 import { isoNow, type SyncDependencies, type SyncLimits } from "./sync-types.js";
 import type { FilledEntry } from "./apply-page.js";
@@ -30,8 +30,8 @@ export async function syncTranscript(
   const outcome = await visible.run();
   if (outcome.kind === "current") await new ResetDrain(deps, session, segment, limits).run();
   const isCurrent = outcome.kind === "current";
-  await retryWhileBusy(() => finish(deps, opened, visible.filled, isCurrent), limits.busyMs);
-  const report = { outcome: outcome.kind, added: visible.filled.length };
+  await retryWhileBusy(() => finish(deps, opened, visible.unreported, isCurrent), limits.busyMs);
+  const report = { outcome: outcome.kind, added: visible.added };
   return outcome.reason === undefined ? report : { ...report, reason: outcome.reason };
 }
 
@@ -70,23 +70,19 @@ function createSegment({ stores, source, now }: SyncDependencies, session: Sessi
   });
 }
 
-/** Reports what was filled, and publishes the view anew if anything but its end has changed. */
+/** Reports what no page did, and publishes the view anew if anything but its end has changed. */
 function finish(
   { stores, now }: SyncDependencies,
   { conversation, segment }: Opened,
-  filled: readonly FilledEntry[],
+  unreported: readonly FilledEntry[],
   isCurrent: boolean,
 ): void {
   const at = isoNow(now);
-  const events = describeGaps(filled, {
-    wasActive: conversation.activeSince !== null,
-    wasServed: (turn) => stores.events.wasServed(conversation.id, segment.sessionId, turn),
-  });
   const isNew = conversation.bootstrappedAt === null;
   const settles = isCurrent && (isNew || stores.views.isStale(conversation.id));
-  if (events.length === 0 && !settles) return;
+  if (unreported.length === 0 && !settles) return;
   stores.db.transaction(() => {
-    for (const event of events) stores.events.record(conversation.id, event, at);
+    recordGaps(stores, conversation, segment, unreported, at);
     if (!settles) return;
     if (stores.views.isStale(conversation.id)) stores.views.rebuild(conversation.id, segment.id);
     stores.conversations.markBootstrapped(conversation.id, at);

@@ -1,5 +1,6 @@
 // Reads the visible transcript from where we stand to its end. Each page is applied in one
-// transaction together with the cursor behind it, so a crash between two pages costs nothing.
+// transaction together with the cursor behind it and the report of what was missing, so a crash
+// between two pages costs nothing.
 
 import { retryWhileBusy } from "../db/connection.js";
 import type { Conversation, Segment } from "../store/conversation-store.js";
@@ -13,6 +14,7 @@ import {
   type PageResult,
 } from "./apply-page.js";
 import { cursorPosition, moveVisibleCursor } from "./cursor.js";
+import { recordGaps, setLastTurnAside } from "./gaps.js";
 import {
   isoNow,
   MAX_PAGE_BYTES,
@@ -34,7 +36,9 @@ const PAGE_MESSAGES = 500;
 const MAX_ROTATIONS = 5;
 
 export class VisibleDrain {
-  readonly filled: FilledEntry[] = [];
+  #added = 0;
+  /** Filled entries of a turn that goes on behind the last page. */
+  #unreported: readonly FilledEntry[] = [];
   #cursor: string | undefined;
   #maxBytes = PAGE_BYTES;
   #carry: Carry | undefined;
@@ -50,6 +54,15 @@ export class VisibleDrain {
     private readonly limits: SyncLimits,
   ) {
     this.#cursor = segment.visibleCursor ?? undefined;
+  }
+
+  /** How many messages were not in the store before. */
+  get added(): number {
+    return this.#added;
+  }
+
+  get unreported(): readonly FilledEntry[] {
+    return this.#unreported;
   }
 
   async run(): Promise<DrainOutcome> {
@@ -120,14 +133,15 @@ export class VisibleDrain {
     const result = brought || this.#endsBeforeUs(page) ? this.#store(page) : undefined;
     if (result) {
       this.#carry = result.carry;
-      this.filled.push(...result.filled);
+      this.#added += result.filled.length;
+      this.#unreported = result.unreported;
     }
     this.#cursor = page.cursor;
     this.#toVerify = undefined;
     this.#maxBytes = PAGE_BYTES;
   }
 
-  #store(page: EntriesPage): PageResult {
+  #store(page: EntriesPage): PageResult & { unreported: readonly FilledEntry[] } {
     const { stores, now, policy } = this.deps;
     const at = isoNow(now);
     return stores.db.transaction(() => {
@@ -147,8 +161,16 @@ export class VisibleDrain {
       });
       if (!page.hasMore) this.#settle(page);
       stores.conversations.saveVisibleCursor(this.segment.id, page.cursor);
-      return result;
+      return { ...result, unreported: this.#report(result.filled, page, at) };
     });
+  }
+
+  /** Records what was filled, but for a last turn that may go on in the next page. */
+  #report(filled: readonly FilledEntry[], page: EntriesPage, at: string): readonly FilledEntry[] {
+    const entries = [...this.#unreported, ...filled];
+    const { ended, open } = page.hasMore ? setLastTurnAside(entries) : { ended: entries, open: [] };
+    recordGaps(this.deps.stores, this.conversation, this.segment, ended, at);
+    return open;
   }
 
   #alignment(): Alignment | undefined {

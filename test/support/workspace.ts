@@ -26,7 +26,7 @@ export function openWithHost(host: FakeHost, options: Partial<OpenLcmOptions> = 
 }
 
 /** The stored branch of a session: entry ids and messages in order. */
-export function storedBranch(lcm: Lcm, session: SessionRef) {
+export function storedBranch(lcm: Pick<Lcm, "stores">, session: SessionRef) {
   const conversation = lcm.stores.conversations.find(session);
   const segment =
     conversation && lcm.stores.conversations.segment(conversation.id, session.sessionId);
@@ -40,7 +40,7 @@ export function countMessages(lcm: Lcm): number {
 }
 
 /** The entry ids of the conversation's view, in order. */
-export function viewEntries(lcm: Lcm, session: SessionRef): (string | null)[] {
+export function viewEntries(lcm: Pick<Lcm, "stores">, session: SessionRef): (string | null)[] {
   const conversation = lcm.stores.conversations.find(session);
   if (!conversation) return [];
   return lcm.stores.db

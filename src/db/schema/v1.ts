@@ -293,4 +293,8 @@ BEGIN SELECT RAISE(ABORT, 'conversations are never deleted'); END;
 CREATE TRIGGER operator_actions_stay
 BEFORE DELETE ON operator_actions
 BEGIN SELECT RAISE(ABORT, 'the record of operator actions is kept'); END;
+CREATE TRIGGER operator_actions_keep_content
+BEFORE UPDATE ON operator_actions
+WHEN OLD.finished_at IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'the record of operator actions is kept'); END;
 `;
