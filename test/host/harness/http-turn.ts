@@ -40,6 +40,7 @@ async function post(
       "content-type": "application/json",
       authorization: `Bearer ${endpoint.token}`,
       "x-openclaw-session-key": sessionKey,
+      "x-openclaw-agent-id": sessionKey.split(":")[1] ?? "main",
       ...(options.model === undefined ? {} : { "x-openclaw-model": options.model }),
     },
     body: JSON.stringify({ model: "openclaw", messages: [{ role: "user", content: text }] }),

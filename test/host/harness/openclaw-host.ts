@@ -245,17 +245,28 @@ export class OpenClawHost {
   }
 
   /**
-   * Edits openclaw.json in place or by returning a new config. With the gateway
-   * up, resolves once the host has reported what it did with the change.
+   * Edits openclaw.json in place or by returning a new config. With the gateway up, resolves once the
+   * host has reported what it did with the change; `reported` is the line to wait for.
    */
-  async patchConfig(edit: (config: JsonRecord) => JsonRecord | void): Promise<void> {
+  async patchConfig(
+    edit: (config: JsonRecord) => JsonRecord | void,
+    reported = RELOAD_DONE,
+  ): Promise<void> {
     const before = this.#log.length;
     const config = await this.readConfig();
     const previous = JSON.stringify(config);
     const next = edit(config) ?? config;
     if (JSON.stringify(next) === previous) return;
     await this.#writeConfig(next);
-    if (this.gatewayRunning) await this.waitForLog(RELOAD_DONE, { from: before });
+    if (this.gatewayRunning) await this.waitForLog(reported, { from: before });
+  }
+
+  /** Replaces the plugin's own config, which it reads live: the host has nothing to reload. */
+  async setPluginConfig(config: JsonRecord): Promise<void> {
+    await this.patchConfig((whole) => {
+      const { entries } = whole["plugins"] as { entries: Record<string, JsonRecord> };
+      for (const entry of Object.values(entries)) entry["config"] = config;
+    }, /config change detected/);
   }
 
   /** Waits for a line of the gateway log; `from` is an offset into `host.log`. */
