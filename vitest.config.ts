@@ -20,8 +20,6 @@ export default defineConfig({
         test: {
           name: "host",
           include: ["test/host/**/*.test.ts"],
-          // Each file starts a gateway; side by side on two cores they time each other out.
-          fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

@@ -8,21 +8,36 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), "lossless-claw-test-"));
-const report = join(scratch, "report.json");
-
-const vitest = ["vitest", "run", "--project", "unit", "--project", "host"];
-const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+// Host tests mostly wait for gateways to start: two files at a time, after the unit tests, which
+// measure some waiting of their own.
+const projects = [
+  { name: "unit", args: [] },
+  { name: "host", args: ["--maxWorkers=2"] },
+];
 const steps = [
   ["node", "scripts/check.mjs"],
   ["node", "scripts/build.mjs"],
-  [...vitest, ...reporters],
+  ...projects.map(({ name, args }) => [
+    "vitest",
+    "run",
+    `--project=${name}`,
+    ...args,
+    "--reporter=default",
+    "--reporter=json",
+    `--outputFile.json=${reportOf(name)}`,
+  ]),
 ];
 
 const code = await firstFailure();
-const { passed, failed } = countTests();
+const counts = projects.map(({ name }) => countTests(reportOf(name)));
 rmSync(scratch, { recursive: true, force: true });
-console.log(`${passed} passed, ${failed} failed`);
+const sum = (key) => counts.reduce((total, count) => total + count[key], 0);
+console.log(`${sum("passed")} passed, ${sum("failed")} failed`);
 process.exit(code);
+
+function reportOf(project) {
+  return join(scratch, `${project}.json`);
+}
 
 async function firstFailure() {
   for (const step of steps) {
@@ -50,7 +65,7 @@ function run([command, ...args]) {
 }
 
 /** A run that ended before the tests has no report: nothing passed, and nothing is known to have failed. */
-function countTests() {
+function countTests(report) {
   if (!existsSync(report)) return { passed: 0, failed: 0 };
   const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, "utf8"));
   // A file that could not be loaded holds no tests, but must not look like success.

@@ -5,7 +5,7 @@ import { branches } from "./cases/branches.js";
 import { idleResets } from "./cases/idle-resets.js";
 import { lifecycle } from "./cases/lifecycle.js";
 import { sessions } from "./cases/sessions.js";
-import { turns } from "./cases/turns.js";
+import { firstContact, turns } from "./cases/turns.js";
 import { World } from "./support/world.js";
 
 let shared: World | undefined;
@@ -24,6 +24,7 @@ afterAll(() => shared?.dispose(), 60_000);
 
 const idle = idleResets(world);
 
+firstContact(world);
 idle.begin();
 turns(world);
 branches(world);

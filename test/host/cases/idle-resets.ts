@@ -31,7 +31,7 @@ export function idleResets(world: () => World): { begin(): void; end(): void } {
           await sleep(Math.max(0, lastTurnAt + IDLE_MS - Date.now()));
           await world().host.patchConfig((config) => {
             config["session"] = { reset: { mode: "idle", idleMinutes: 1 } };
-          });
+          }, /config change detected/);
           const before = world().sessionId(BY_CHAT);
           await world().chat(BY_CHAT, "back again", "to: back again");
           await world().turn(BY_CHAT, "and on");

@@ -4,13 +4,16 @@ import { describe, expect, test } from "vitest";
 import { waitUntil } from "../harness/wait-until.js";
 import type { World } from "../support/world.js";
 
+/** Comes first: nothing has run through the plugin yet. */
+export function firstContact(world: () => World): void {
+  test("/lcm answers before any conversation exists", async () => {
+    const answer = "Lossless memory is active; no turn has run through it yet.";
+    await world().chat("agent:main:fresh", "/lcm", answer);
+  });
+}
+
 export function turns(world: () => World): void {
   describe("turns", () => {
-    test("/lcm answers before any conversation exists", async () => {
-      const key = "agent:main:fresh";
-      await world().chat(key, "/lcm", "Lossless memory is active; no turn has run through it yet.");
-    });
-
     test("20 turns with tool calls: receipt at the head, engine in charge, all stored", async () => {
       const key = "agent:main:twenty";
       const from = world().host.log.length;

@@ -23,10 +23,8 @@ export class TurnError extends Error {
   }
 }
 
-// Refusals while plugins load after a boot or reload, and while the host recovers
-// a session that was interrupted by a kill. The message was not accepted.
-const RETRY =
-  /Plugin runtime is starting|SessionWorkStartChangedError|plugin runtime.*(?:starting|reloading)/i;
+// Refusals while plugins load after a boot or reload. The message was not accepted.
+const RETRY = /Plugin runtime is starting|plugin runtime.*(?:starting|reloading)/i;
 
 async function post(
   endpoint: TurnEndpoint,

@@ -40,6 +40,7 @@ export interface HostOptions {
 
 const READY_TIMEOUT_MS = 150_000;
 const STOP_TIMEOUT_MS = 60_000;
+const RECOVERY_TIMEOUT_MS = 60_000;
 const RELOAD_DONE =
   /config hot reload applied|config change applied|config reload (?:failed|skipped)|requires gateway restart/;
 
@@ -164,8 +165,25 @@ export class OpenClawHost {
     await this.startGateway();
   }
 
-  turn(sessionKey: string, text: string, options: TurnOptions = {}): Promise<string> {
-    return httpTurn({ port: this.port, token: this.token }, sessionKey, text, options);
+  /**
+   * Plays one turn. After a kill the host holds a session until it has recovered it, and refuses its
+   * turns with a reason that only its log tells; those are tried again. Any other failure is told
+   * with what the log says.
+   */
+  async turn(sessionKey: string, text: string, options: TurnOptions = {}): Promise<string> {
+    const deadline = Date.now() + RECOVERY_TIMEOUT_MS;
+    for (;;) {
+      const from = this.#log.length;
+      try {
+        return await httpTurn({ port: this.port, token: this.token }, sessionKey, text, options);
+      } catch (error) {
+        const said = this.#log.slice(from);
+        if (!said.includes("SessionWorkStartChangedError") || Date.now() > deadline) {
+          throw new Error(`${String(error)}\n${said.slice(-4_000)}`, { cause: error });
+        }
+      }
+      await sleep(500);
+    }
   }
 
   async cli(
