@@ -1,10 +1,19 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { SCHEMA_VERSION } from "../src/db/migration.js";
 import { openLcm } from "../src/lcm.js";
+import { silentLogger } from "../src/types.js";
 import { FakeHost } from "./support/fake-host.js";
 import { assistantMessage, userMessage } from "./support/messages.js";
 import { createRelease01, type Release01Message } from "./support/release-01.js";
@@ -146,7 +155,7 @@ describe("a database made by release 0.1.x", () => {
     expect(storedBranch(lcm, host.ref(KEY))).toEqual(host.transcript(KEY));
   });
 
-  it("refuses a graph that runs in a circle and leaves the file as it was", () => {
+  it("takes over a graph that runs in a circle, without the links that can not be true", () => {
     const databasePath = join(temporaryDirectory(), "lcm.db");
     createRelease01(databasePath, "s", old);
     const db = new DatabaseSync(databasePath);
@@ -154,12 +163,105 @@ describe("a database made by release 0.1.x", () => {
       "INSERT INTO summaries (summary_id, conversation_id, kind, content, token_count) VALUES ('sum_d', 1, 'condensed', 'x', 1); INSERT INTO summary_parents VALUES ('sum_cccccccccccccccc', 'sum_d', 2), ('sum_d', 'sum_cccccccccccccccc', 0)",
     );
     db.close();
-    expect(() => openLcm({ databasePath })).toThrow(/in a circle/);
-    const after = new DatabaseSync(databasePath, { readOnly: true });
-    expect(after.prepare("SELECT count(*) AS n FROM messages WHERE seq > 0").get()).toEqual({
-      n: old.length,
+    const lcm = openLcm({ databasePath });
+    const links = lcm.stores.db.all(
+      "SELECT summary_id AS id, parent_summary_id AS source FROM summary_parents ORDER BY 1, 2",
+    );
+    lcm.close();
+    expect(links).toEqual([
+      { id: "sum_cccccccccccccccc", source: "sum_aaaaaaaaaaaaaaaa" },
+      { id: "sum_cccccccccccccccc", source: "sum_bbbbbbbbbbbbbbbb" },
+    ]);
+  });
+
+  it("leaves rows behind that refer to nothing, and takes over the rest", () => {
+    const databasePath = join(temporaryDirectory(), "lcm.db");
+    createRelease01(databasePath, "s", old);
+    const db = new DatabaseSync(databasePath, { enableForeignKeyConstraints: false });
+    db.exec(`INSERT INTO summary_messages VALUES ('sum_aaaaaaaaaaaaaaaa', 999, 9);
+      INSERT INTO summary_parents VALUES ('sum_cccccccccccccccc', 'sum_gone', 5);
+      INSERT INTO context_items (conversation_id, ordinal, item_type, message_id) VALUES (1, 7, 'message', 998);
+      INSERT INTO messages (conversation_id, seq, role, content, token_count) VALUES (77, 1, 'user', 'adrift', 1);
+      INSERT INTO large_files (file_id, conversation_id, storage_uri) VALUES ('file_adrift', 77, '/x');`);
+    db.close();
+    const lcm = openLcm({ databasePath });
+    expect(countMessages(lcm)).toBe(old.length);
+    lcm.close();
+  });
+
+  it("says what it does, since a large file takes a while", () => {
+    const databasePath = join(temporaryDirectory(), "lcm.db");
+    createRelease01(databasePath, "s", old);
+    const said: string[] = [];
+    const log = { ...silentLogger, info: (text: string) => said.push(text) };
+    openLcm({ databasePath, log }).close();
+    expect(said).toEqual([
+      expect.stringContaining("taking it over, after a backup beside it"),
+      expect.stringMatching(/^backup: .*\.bak$/),
+      expect.stringMatching(/^took over .* in \d+\.\d s$/),
+    ]);
+  });
+
+  it("keeps a second backup when the file has changed since the first", () => {
+    const directory = temporaryDirectory();
+    const databasePath = join(directory, "lcm.db");
+    createRelease01(databasePath, "s", old);
+    openLcm({ databasePath }).close();
+    rmSync(databasePath);
+    createRelease01(databasePath, "other", old);
+    utimesSync(databasePath, Date.now() / 1000 + 60, Date.now() / 1000 + 60);
+    openLcm({ databasePath }).close();
+    expect(readdirSync(directory).filter((name) => name.endsWith(".bak"))).toHaveLength(2);
+  });
+
+  describe("whose transcript differs from what was stored", () => {
+    const text = (index: number) => `message number ${index}`;
+    const oldRow = (content: string): Release01Message => ({
+      role: "user",
+      text: content,
+      createdAt: "2026-02-17 07:37:00",
     });
-    after.close();
+
+    async function takeOver(stored: readonly string[], transcript: readonly string[]) {
+      const host = new FakeHost();
+      for (const content of transcript) host.append(KEY, userMessage(content, host.tick()));
+      const databasePath = join(temporaryDirectory(), "lcm.db");
+      createRelease01(databasePath, host.ref(KEY).sessionId, stored.map(oldRow));
+      const lcm = openWithHost(host, { databasePath });
+      await lcm.createEngine().bootstrap(host.ref(KEY));
+      expect(storedBranch(lcm, host.ref(KEY))).toEqual(host.transcript(KEY));
+      return countMessages(lcm);
+    }
+
+    it("finds its rows behind hundreds that are not in the transcript", async () => {
+      const strangers = Array.from({ length: 250 }, (_, index) => `abandoned ${index}`);
+      const shared = Array.from({ length: 100 }, (_, index) => text(index));
+      expect(await takeOver([...strangers, ...shared], shared)).toBe(350);
+    });
+
+    it("is not pulled out of step by a short text that one side lacks", async () => {
+      const shared = Array.from({ length: 150 }, (_, index) => text(index));
+      const stored = [...shared, "ok", text(150)];
+      expect(await takeOver(stored, ["ok", ...stored])).toBe(stored.length + 1);
+    });
+
+    it("waits for a transcript that can not be read, and stores nothing twice", async () => {
+      const shared = Array.from({ length: 20 }, (_, index) => text(index));
+      const host = new FakeHost();
+      for (const content of shared) host.append(KEY, userMessage(content, host.tick()));
+      const databasePath = join(temporaryDirectory(), "lcm.db");
+      createRelease01(databasePath, host.ref(KEY).sessionId, shared.map(oldRow));
+      const lcm = openWithHost(host, { databasePath });
+      host.unavailable = true;
+      await lcm.createEngine().bootstrap(host.ref(KEY));
+      host.unavailable = false;
+      host.pageItems = 7;
+      const interrupted = { ...host.ref(KEY), abortSignal: AbortSignal.abort() };
+      for (let round = 0; round < 5; round += 1) await lcm.createEngine().maintain(interrupted);
+      await lcm.createEngine().bootstrap(host.ref(KEY));
+      expect(storedBranch(lcm, host.ref(KEY))).toEqual(host.transcript(KEY));
+      expect(countMessages(lcm)).toBe(20);
+    });
   });
 });
 
@@ -174,7 +276,8 @@ describe("files that are not ours to change", () => {
     [
       "another program's database",
       "FOREIGN_DATABASE",
-      (path: string) => makeDatabase(path, "CREATE TABLE photos (id INTEGER)"),
+      (path: string) =>
+        makeDatabase(path, "PRAGMA journal_mode = WAL; CREATE TABLE photos (id INTEGER)"),
     ],
     [
       "a database of an incompatible newer release",
@@ -182,7 +285,7 @@ describe("files that are not ours to change", () => {
       (path: string) =>
         makeDatabase(
           path,
-          `CREATE TABLE lcm_schema (version INTEGER, min_reader INTEGER, applied_at TEXT); INSERT INTO lcm_schema VALUES (${SCHEMA_VERSION + 5}, ${SCHEMA_VERSION + 3}, '')`,
+          `PRAGMA journal_mode = WAL; CREATE TABLE lcm_schema (version INTEGER, min_reader INTEGER, applied_at TEXT); INSERT INTO lcm_schema VALUES (${SCHEMA_VERSION + 5}, ${SCHEMA_VERSION + 3}, '')`,
         ),
     ],
     ["a damaged database", "CORRUPT", damagedDatabase],

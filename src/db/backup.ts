@@ -1,29 +1,45 @@
 // The copy taken before a migration changes an existing file.
 
-import { closeSync, existsSync, openSync, renameSync, rmSync } from "node:fs";
+import { closeSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import type { Database } from "./connection.js";
 import type { Existing } from "./migration.js";
 
 /**
- * Writes a consistent copy beside the database, under its final name only once it is whole. Of two
- * processes that race, the first one's copy stays: the other's may already show the new schema.
+ * Writes a consistent copy beside the database, under its final name only once it is whole, and never
+ * over another. A copy that is newer than the file serves again. `isNeeded` is asked last: another
+ * process may have been through with its copy and its migration meanwhile. Returns the copy's path.
  */
 export function backupBeforeMigration(
   db: Database,
   existing: Exclude<Existing, { kind: "new" }>,
-): string {
+  isNeeded: () => boolean,
+): string | undefined {
   const from = existing.kind === "ours" ? `schema-${existing.version}` : existing.kind;
   const day = new Date().toISOString().slice(0, 10);
-  const path = `${db.path}.before-${from}.${day}.bak`;
-  if (existsSync(path)) return path;
+  const changedAt = Math.max(modifiedAt(db.path), modifiedAt(`${db.path}-wal`));
+  if (!isNeeded()) return undefined;
+  for (let number = 1; ; number += 1) {
+    const path = `${db.path}.before-${from}.${day}${number > 1 ? `.${number}` : ""}.bak`;
+    const copiedAt = modifiedAt(path);
+    if (copiedAt > changedAt) return path;
+    if (copiedAt === 0) return writeCopy(db, path);
+  }
+}
+
+function writeCopy(db: Database, path: string): string {
   const draft = `${path}.${process.pid}`;
   try {
     // VACUUM INTO takes an empty file and would otherwise create it with the process's umask.
     closeSync(openSync(draft, "w", 0o600));
     db.run("VACUUM INTO ?", draft);
-    if (!existsSync(path)) renameSync(draft, path);
+    if (modifiedAt(path) === 0) renameSync(draft, path);
   } finally {
     rmSync(draft, { force: true });
   }
   return path;
+}
+
+/** When a file was last written, in milliseconds; 0 when it is not there. */
+function modifiedAt(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }

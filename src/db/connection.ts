@@ -86,6 +86,16 @@ export class Database {
     return this.#guard(() => this.#statement(sql).all(...params)) as T[];
   }
 
+  /** Rows one by one, for tables that do not fit into memory. */
+  *iterate<T = Row>(sql: string, ...params: SQLInputValue[]): Generator<T, void> {
+    const rows = this.#guard(() => this.#handle.prepare(sql).iterate(...params));
+    for (;;) {
+      const next = this.#guard(() => rows.next());
+      if (next.done) return;
+      yield next.value as T;
+    }
+  }
+
   /** Runs a script of several statements. */
   exec(sql: string): void {
     this.#guard(() => this.#handle.exec(sql));

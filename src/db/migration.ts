@@ -6,6 +6,7 @@
 
 import { existsSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { LcmError, storageError } from "../errors.js";
 import { backupBeforeMigration } from "./backup.js";
 import type { Database } from "./connection.js";
@@ -44,7 +45,7 @@ export type Existing =
 export function inspectBeforeOpening(path: string): Existing {
   if (!existsSync(path) || statSync(path).size === 0) return { kind: "new" };
   try {
-    const db = new DatabaseSync(path, { readOnly: true, timeout: 2000 });
+    const db = new DatabaseSync(readOnlyUrl(path), { readOnly: true, timeout: 2000 });
     try {
       return inspect(db, path);
     } finally {
@@ -53,6 +54,16 @@ export function inspectBeforeOpening(path: string): Existing {
   } catch (error) {
     throw storageError(error, path);
   }
+}
+
+/**
+ * Even a reader makes a log and an index beside a file in WAL mode, unless it is told that nobody
+ * writes. Where there is no log, nobody has anything in it that we would miss.
+ */
+function readOnlyUrl(path: string): URL {
+  const url = pathToFileURL(path);
+  if (!existsSync(`${path}-wal`)) url.searchParams.set("immutable", "1");
+  return url;
 }
 
 function inspect(db: DatabaseSync, path: string): Existing {
@@ -86,11 +97,29 @@ function inspectOurs(db: DatabaseSync, path: string): Existing {
   return { kind: "ours", version };
 }
 
-/** Applies what is missing, each migration in its own transaction. Safe to race between processes. */
-export function migrate(db: Database, existing: Existing): void {
-  if (existing.kind === "ours" && existing.version >= SCHEMA_VERSION) return;
-  if (existing.kind !== "new") backupBeforeMigration(db, existing);
+/** True for a file that opening would change. */
+export function needsMigration(existing: Existing): boolean {
+  return existing.kind !== "ours" || existing.version < SCHEMA_VERSION;
+}
+
+/**
+ * Applies what is missing, each migration in its own transaction. Safe to race between processes.
+ * `say` hears what is done to an existing file: with a large one it takes a while.
+ */
+export function migrate(db: Database, existing: Existing, say: (text: string) => void): void {
+  if (!needsMigration(existing)) return;
+  const started = performance.now();
+  if (existing.kind !== "new") {
+    const name = existing.kind === "ours" ? `schema ${existing.version}` : "release 0.1.x";
+    say(`${db.path} is of ${name}; taking it over, after a backup beside it`);
+    const isNeeded = (): boolean => appliedVersion(db) < SCHEMA_VERSION;
+    const copy = backupBeforeMigration(db, existing, isNeeded);
+    if (copy !== undefined) say(`backup: ${copy}`);
+  }
   for (const migration of MIGRATIONS) applyOnce(db, migration);
+  if (existing.kind !== "new") {
+    say(`took over ${db.path} in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  }
 }
 
 function applyOnce(db: Database, migration: Migration): void {

@@ -3,6 +3,7 @@
 // global symbol and hands out counted leases.
 
 import { statSync } from "node:fs";
+import { type Logger, silentLogger } from "../types.js";
 import { VERSION } from "../version.js";
 import { Database } from "./connection.js";
 import { inspectBeforeOpening, migrate } from "./migration.js";
@@ -22,14 +23,14 @@ export interface Lease {
   release(): void;
 }
 
-/** Opens (or shares) the database at `path`, migrated to the current schema. */
-export function leaseDatabase(path: string): Lease {
+/** Opens (or shares) the database at `path`, migrated to the current schema; `log` hears of that. */
+export function leaseDatabase(path: string, log: Logger = silentLogger): Lease {
   const entries = registry();
   let entry = entries.get(path);
   // A file that was moved away or replaced is no longer what the path means: writing on into it
   // would lose the turns. Who still holds the old connection keeps it until its lease ends.
   if (!entry?.db.isOpen || entry.file !== fileAt(path)) {
-    entry = { db: openMigrated(path), file: fileAt(path), leases: 0 };
+    entry = { db: openMigrated(path, log), file: fileAt(path), leases: 0 };
     entries.set(path, entry);
   }
   entry.leases += 1;
@@ -37,11 +38,11 @@ export function leaseDatabase(path: string): Lease {
   return { db: leased.db, release: once(() => releaseEntry(path, leased)) };
 }
 
-function openMigrated(path: string): Database {
+function openMigrated(path: string, log: Logger): Database {
   const existing = inspectBeforeOpening(path);
   const db = new Database(path);
   try {
-    migrate(db, existing);
+    migrate(db, existing, (text) => log.info(text));
     db.endOpening();
     return db;
   } catch (error) {

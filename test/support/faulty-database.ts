@@ -17,7 +17,7 @@ export class FaultyDatabase extends Database {
 
   static open(path: string): FaultyDatabase {
     const db = new FaultyDatabase(path);
-    migrate(db, { kind: "new" });
+    migrate(db, { kind: "new" }, () => {});
     db.endOpening();
     return db;
   }

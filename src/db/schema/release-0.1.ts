@@ -5,7 +5,6 @@
 // the exact message. The copied rows therefore wait, under a placeholder key, to be adopted by the
 // session they came from and aligned with its transcript (see transcript-sync/alignment.ts).
 
-import { LcmError } from "../../errors.js";
 import type { Database, Row } from "../connection.js";
 
 const OLD_TABLES = [
@@ -50,7 +49,11 @@ export function importRelease01(
 
 /** SQLite's `datetime('now')` is UTC without saying so. */
 function iso(column: string): string {
-  return `coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', ${column}), strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`;
+  return `coalesce(${isoOrNull(column)}, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`;
+}
+
+function isoOrNull(column: string): string {
+  return `strftime('%Y-%m-%dT%H:%M:%fZ', ${column})`;
 }
 
 function columnsOf(db: Database, table: string): Set<string> {
@@ -63,52 +66,56 @@ function columnsOf(db: Database, table: string): Set<string> {
 
 function copyConversations(db: Database): void {
   const bootstrapped = columnsOf(db, "old_conversations").has("bootstrapped_at")
-    ? iso("bootstrapped_at")
+    ? isoOrNull("bootstrapped_at")
     : "NULL";
   db.exec(`INSERT INTO conversations
-    (conversation_id, agent_id, session_key, session_id, title, bootstrapped_at, aligned_through, created_at, updated_at)
+    (conversation_id, agent_id, session_key, session_id, title, bootstrapped_at, unaligned, created_at, updated_at)
     SELECT conversation_id, 'main', '${RELEASE_01_KEY_PREFIX}' || conversation_id || ':' || session_id,
-           session_id, title, ${bootstrapped}, 0, ${iso("created_at")}, ${iso("updated_at")}
+           session_id, title, ${bootstrapped}, 1, ${iso("created_at")}, ${iso("updated_at")}
     FROM old_conversations`);
 }
 
 function copyMessages(db: Database, hasParts: boolean): void {
-  const rows = db.all<OldMessage>(
+  const rows = db.iterate<OldMessage>(
     `SELECT message_id AS id, conversation_id AS conversationId, role, content, token_count AS tokens,
-            ${iso("created_at")} AS createdAt FROM old_messages ORDER BY message_id`,
+            ${iso("created_at")} AS createdAt FROM old_messages
+     WHERE conversation_id IN (SELECT conversation_id FROM conversations) ORDER BY message_id`,
   );
-  for (const row of rows) {
-    const parts = hasParts
-      ? db.all<OldPart>(
-          `SELECT ordinal, part_type AS type, metadata, tool_call_id AS toolCallId, tool_name AS toolName
-           FROM old_message_parts WHERE message_id = ? ORDER BY ordinal`,
-          row.id,
-        )
-      : [];
-    const message = rebuildMessage(row, parts);
+  for (const row of rows) copyMessage(db, row, hasParts ? partsOf(db, row.id) : []);
+}
+
+function partsOf(db: Database, message: number): OldPart[] {
+  return db.all<OldPart>(
+    `SELECT ordinal, part_type AS type, metadata, tool_call_id AS toolCallId, tool_name AS toolName
+     FROM old_message_parts WHERE message_id = ? ORDER BY ordinal`,
+    message,
+  );
+}
+
+function copyMessage(db: Database, row: OldMessage, parts: readonly OldPart[]): void {
+  const message = rebuildMessage(row, parts);
+  db.run(
+    `INSERT INTO messages (message_id, conversation_id, role, in_context, token_count, created_at, body)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    row.id,
+    row.conversationId,
+    message.role,
+    // Release 0.1.x stored its own compaction events as system messages; no model should see them.
+    row.role === "system" ? 0 : 1,
+    row.tokens,
+    row.createdAt,
+    JSON.stringify(message),
+  );
+  for (const part of parts) {
     db.run(
-      `INSERT INTO messages (message_id, conversation_id, role, in_context, token_count, created_at, body)
-       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO message_parts (message_id, ordinal, part_type, tool_call_id, tool_name, token_count)
+       VALUES (?, ?, ?, ?, ?, 0)`,
       row.id,
-      row.conversationId,
-      message.role,
-      // Release 0.1.x stored its own compaction events as system messages; no model should see them.
-      row.role === "system" ? 0 : 1,
-      row.tokens,
-      row.createdAt,
-      JSON.stringify(message),
+      part.ordinal,
+      part.type,
+      part.toolCallId,
+      part.toolName,
     );
-    for (const part of parts) {
-      db.run(
-        `INSERT INTO message_parts (message_id, ordinal, part_type, tool_call_id, tool_name, token_count)
-         VALUES (?, ?, ?, ?, ?, 0)`,
-        row.id,
-        part.ordinal,
-        part.type,
-        part.toolCallId,
-        part.toolName,
-      );
-    }
   }
 }
 
@@ -165,6 +172,13 @@ function rawBlock(metadata: string | null): unknown {
   }
 }
 
+// That release's tools wrote with foreign keys off. A row that refers to nothing is left behind, in
+// the backup; it must not keep the rest from being taken over.
+
+const KNOWN_CONVERSATION = "conversation_id IN (SELECT conversation_id FROM conversations)";
+const KNOWN_MESSAGE = "message_id IN (SELECT message_id FROM messages)";
+const KNOWN_SUMMARY = "summary_id IN (SELECT summary_id FROM summaries)";
+
 function copySummaries(db: Database): void {
   const columns = columnsOf(db, "old_summaries");
   const depth = columns.has("depth") ? "depth" : "CASE kind WHEN 'leaf' THEN 0 ELSE 1 END";
@@ -175,28 +189,30 @@ function copySummaries(db: Database): void {
            CASE WHEN content LIKE '%[Truncated %' OR content LIKE '%truncated for context management]%'
                 THEN 'deterministic' ELSE 'normal' END,
            ${iso("created_at")}
-    FROM old_summaries;
+    FROM old_summaries WHERE ${KNOWN_CONVERSATION};
     INSERT INTO summary_messages (summary_id, ordinal, message_id)
       SELECT summary_id, row_number() OVER (PARTITION BY summary_id ORDER BY ordinal, message_id) - 1, message_id
-      FROM old_summary_messages;
+      FROM old_summary_messages WHERE ${KNOWN_SUMMARY} AND ${KNOWN_MESSAGE};
     INSERT INTO summary_parents (summary_id, ordinal, parent_summary_id)
       SELECT summary_id, row_number() OVER (PARTITION BY summary_id ORDER BY ordinal, parent_summary_id) - 1,
              parent_summary_id
-      FROM old_summary_parents;`);
+      FROM old_summary_parents WHERE ${KNOWN_SUMMARY} AND parent_${KNOWN_SUMMARY};`);
 }
 
 function copyLargeFiles(db: Database): void {
   db.exec(`INSERT INTO large_files
       (file_id, conversation_id, file_name, mime_type, byte_size, storage_uri, exploration_summary, created_at)
     SELECT file_id, conversation_id, file_name, mime_type, byte_size, storage_uri, exploration_summary, ${iso("created_at")}
-    FROM old_large_files`);
+    FROM old_large_files WHERE ${KNOWN_CONVERSATION}`);
 }
 
 function copyContextItems(db: Database): void {
   db.exec(`INSERT INTO context_items (conversation_id, ordinal, item_type, message_id, summary_id)
     SELECT conversation_id, row_number() OVER (PARTITION BY conversation_id ORDER BY ordinal) * 1024,
            item_type, message_id, summary_id
-    FROM old_context_items`);
+    FROM old_context_items
+    WHERE ${KNOWN_CONVERSATION} AND (message_id IS NULL OR ${KNOWN_MESSAGE})
+      AND (summary_id IS NULL OR ${KNOWN_SUMMARY})`);
 }
 
 /**
@@ -223,25 +239,33 @@ function backfillSummaries(db: Database): void {
 
 /** Walks up from the leaves; each round settles the nodes whose sources are all settled. */
 function deriveCondensed(db: Database): void {
-  const settled = new Set(
-    db
-      .all<{ id: string }>("SELECT summary_id AS id FROM summaries WHERE kind = 'leaf'")
-      .map((row) => row.id),
-  );
-  let open = db
-    .all<{ id: string }>("SELECT summary_id AS id FROM summaries WHERE kind = 'condensed'")
-    .map((row) => row.id);
+  const settled = new Set(summaryIds(db, "leaf"));
+  let open = summaryIds(db, "condensed");
   while (open.length > 0) {
     const ready = open.filter((id) => sourcesOf(db, id).every((source) => settled.has(source)));
-    if (ready.length === 0) {
-      throw new LcmError(
-        "CORRUPT",
-        `${db.path}: the summaries ${open.slice(0, 3).join(", ")} of release 0.1.x refer to each other in a circle; restore a backup or move the file away.`,
-      );
-    }
-    for (const id of ready) settle(db, id);
-    for (const id of ready) settled.add(id);
+    // Nodes built from each other in a circle keep their text and lose the links that can not be true.
+    const next = ready.length > 0 ? ready : open;
+    if (ready.length === 0) for (const id of open) unlinkSources(db, id, settled);
+    for (const id of next) settle(db, id);
+    for (const id of next) settled.add(id);
     open = open.filter((id) => !settled.has(id));
+  }
+}
+
+function summaryIds(db: Database, kind: "leaf" | "condensed"): string[] {
+  return db
+    .all<{ id: string }>("SELECT summary_id AS id FROM summaries WHERE kind = ?", kind)
+    .map((row) => row.id);
+}
+
+function unlinkSources(db: Database, id: string, settled: ReadonlySet<string>): void {
+  for (const source of sourcesOf(db, id)) {
+    if (settled.has(source)) continue;
+    db.run(
+      "DELETE FROM summary_parents WHERE summary_id = ? AND parent_summary_id = ?",
+      id,
+      source,
+    );
   }
 }
 

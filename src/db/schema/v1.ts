@@ -14,8 +14,8 @@ CREATE TABLE conversations (
   view_version    INTEGER NOT NULL DEFAULT 0,
   view_stale      INTEGER NOT NULL DEFAULT 0,  -- 1: more than the view's end has changed
   active_since    TEXT,                 -- first turn that ran through this engine
-  aligned_through INTEGER,              -- release 0.1.x rows up to this id were compared with the
-                                        -- transcript; null when there is nothing to align
+  unaligned       INTEGER NOT NULL DEFAULT 0,  -- 1: its release 0.1.x rows were not yet looked for in
+                                        -- the transcript
   bootstrapped_at TEXT,
   hidden_at       TEXT,                 -- deleted in the host: kept, shown to no tool
   created_at      TEXT NOT NULL,
@@ -24,6 +24,9 @@ CREATE TABLE conversations (
 -- A key deleted in the host may be used again: the hidden conversation stays, a new one begins.
 CREATE UNIQUE INDEX conversations_by_key ON conversations (agent_id, session_key)
   WHERE hidden_at IS NULL;
+CREATE INDEX conversations_hidden ON conversations (agent_id, session_key)
+  WHERE hidden_at IS NOT NULL;
+CREATE INDEX conversations_unaligned ON conversations (session_id) WHERE unaligned = 1;
 
 -- A host session id under a conversation's key. Rewinds, switches and some resets bring a new one.
 CREATE TABLE segments (

@@ -1,0 +1,63 @@
+// Reads a whole transcript once, for the alignment of a conversation that release 0.1.x left: whether
+// an old row is an entry can be told only from both lists in full.
+
+import type { Conversation } from "../store/conversation-store.js";
+import { isAgentMessage } from "../message-codec.js";
+import type { MessageId, SessionRef } from "../types.js";
+import { align, alignmentKey } from "./alignment.js";
+import { MAX_PAGE_BYTES, type SyncDependencies } from "./sync-types.js";
+import { needsMoreRoom } from "./visible-drain.js";
+
+interface Keyed<Id> {
+  readonly id: Id;
+  readonly key: string;
+}
+
+/** Old rows by the entries they are; undefined when the transcript can not be read now. */
+export async function planAlignment(
+  deps: SyncDependencies,
+  session: SessionRef,
+  conversation: Conversation,
+): Promise<ReadonlyMap<string, MessageId> | undefined> {
+  const entries = await readEntries(deps, session);
+  if (!entries) return undefined;
+  const { messages } = deps.stores;
+  const unknown = entries.filter(({ id }) => !messages.knowsEntry(conversation.id, id));
+  const old = messages
+    .unaligned(conversation.id)
+    .map(({ id, message }) => ({ id, key: alignmentKey(message) }));
+  const pairs = align(
+    old.map(({ key }) => key),
+    unknown.map(({ key }) => key),
+  );
+  return new Map(
+    pairs.map(([left, right]) => [
+      (unknown[right] as Keyed<string>).id,
+      (old[left] as Keyed<MessageId>).id,
+    ]),
+  );
+}
+
+async function readEntries(
+  { source }: SyncDependencies,
+  session: SessionRef,
+): Promise<Keyed<string>[] | undefined> {
+  const entries: Keyed<string>[] = [];
+  let cursor: string | undefined;
+  let maxBytes = 8 * 1024 * 1024;
+  for (;;) {
+    const from = cursor === undefined ? {} : { cursor };
+    const page = await source.visible(session, { ...from, maxItems: 1_000, maxBytes });
+    if (page.kind !== "page") return undefined;
+    if (needsMoreRoom(page, maxBytes) && maxBytes < MAX_PAGE_BYTES) {
+      maxBytes = Math.min(page.requiredBytes ?? MAX_PAGE_BYTES, MAX_PAGE_BYTES);
+      continue;
+    }
+    for (const { entryId, message } of page.entries) {
+      if (isAgentMessage(message)) entries.push({ id: entryId, key: alignmentKey(message) });
+    }
+    if (!page.hasMore) return entries;
+    if (page.cursor === cursor || page.entries.length === 0) return undefined;
+    ({ cursor } = page);
+  }
+}
