@@ -27,6 +27,7 @@ export interface EncodedMessage {
 
 /** Tokens a provider spends on a message's frame, beside its content. */
 const FRAME_TOKENS = 4;
+const CHARACTERS_PER_TOKEN = 4;
 
 /** Models of the host's own rows: a note injected by an operator, a copy of a delivered reply. */
 const TRANSCRIPT_ONLY_MODELS = new Set(["gateway-injected", "delivery-mirror"]);
@@ -58,11 +59,14 @@ export function encodeAny(value: unknown, receivedAt: string): EncodedMessage {
   return { role: "unknown", body, inContext: false, tokens, createdAt: receivedAt, parts: [] };
 }
 
-/** The estimated tokens of a message in a prompt. A message that can not be read counts for nothing. */
-export function messageTokens(message: unknown): number {
+/**
+ * A rough count of a message's tokens, from lengths alone: it is made for every message of the context
+ * at every model call. A message that can not be read counts for nothing.
+ */
+export function roughTokens(message: unknown): number {
   if (!isAgentMessage(message)) return 0;
   try {
-    return blocksOf(message).reduce((sum, block) => sum + blockTokens(block), FRAME_TOKENS);
+    return blocksOf(message).reduce((sum, block) => sum + roughBlock(block), FRAME_TOKENS);
   } catch (error) {
     if (error instanceof LcmError) return 0;
     throw error;
@@ -79,11 +83,19 @@ export function isAgentMessage(value: unknown): value is AgentMessage {
 
 /** True for a reply row that no model wrote: slash-command replies, injected notes, mirrors. */
 export function isTranscriptOnly(message: AgentMessage): boolean {
-  return (
-    message.role === "assistant" &&
-    message["provider"] === "openclaw" &&
-    TRANSCRIPT_ONLY_MODELS.has(String(message["model"]))
-  );
+  if (message.role !== "assistant") return false;
+  if (message["provider"] === "openclaw" && TRANSCRIPT_ONLY_MODELS.has(String(message["model"]))) {
+    return true;
+  }
+  // Old mirror rows have lost their provider and model, and kept only the host's mark.
+  return isRecord(message["openclawDeliveryMirror"]);
+}
+
+/** The host's run that wrote a row, where it says so. */
+export function runOf(message: AgentMessage): string | undefined {
+  const envelope = message["__openclaw"];
+  const runId = isRecord(envelope) ? envelope["runId"] : undefined;
+  return typeof runId === "string" ? runId : undefined;
 }
 
 /** True for what the user typed into a turn that was running: it goes on with that turn. */
@@ -142,6 +154,13 @@ function encodePart(block: Record<string, unknown>, message: AgentMessage): Enco
     toolName: firstString(block["name"], message["toolName"]),
     tokens: blockTokens(block),
   };
+}
+
+function roughBlock(block: Record<string, unknown>): number {
+  if (block["type"] === "image") return IMAGE_TOKENS;
+  const text = block["text"] ?? block["thinking"];
+  const length = typeof text === "string" ? text.length : toJson(block).length;
+  return Math.ceil(length / CHARACTERS_PER_TOKEN);
 }
 
 function blockTokens(block: Record<string, unknown>): number {

@@ -44,7 +44,8 @@ export function commitTurn(
   const reading = readPayload(turn, now);
   return stores.db.transaction(() => {
     if (stores.receipts.exists(turn.advancementKey)) return { status: "duplicate" };
-    const target = openTarget(stores, turn, now);
+    const endedAt = reading.ok ? reading.encoded.at(-1)?.createdAt : undefined;
+    const target = openTarget(stores, turn.session, endedAt ?? now, now);
     const commit = new Commit(stores, turn, target, now);
     if (!reading.ok) return commit.defer(reading.reason);
     const isSkipped = isSkippedHeartbeat(reading.messages, turn.isHeartbeat, policy);
@@ -81,16 +82,23 @@ interface Target {
   readonly isCurrent: boolean;
 }
 
-/** The first turn of a session has no bootstrap, so a segment may begin here. */
 function openTarget(
   { conversations, views }: Stores,
-  { session }: AcceptedTurn,
+  session: SessionRef,
+  endedAt: string,
   now: string,
 ): Target {
+  const hidden = conversations.hiddenOwner(session);
+  // The host delivers a turn that waited in its outbox even when its session was deleted meanwhile.
+  if (hidden && endedAt <= hidden.hiddenAt) {
+    const { id } = conversations.segmentOrCreate(hidden.id, session.sessionId, now);
+    return { conversationId: hidden.id, segmentId: id, isCurrent: false };
+  }
   const { id: conversationId, sessionId: currentId } = conversations.findOrCreate(session, now);
+  // The first turn of a session has no bootstrap, so a segment may begin here. A late commit of an
+  // earlier session id must not take the view back from the current one.
   const isNew = conversations.segment(conversationId, session.sessionId) === undefined;
   const segment = conversations.segmentOrCreate(conversationId, session.sessionId, now);
-  // A late commit of an earlier session id must not take the view back from the current one.
   const movesView = isNew && conversations.makeCurrent(conversationId, session.sessionId, now);
   if (movesView) views.markStale(conversationId);
   conversations.markActive(conversationId, now);
@@ -115,14 +123,17 @@ class Commit {
     const { messages } = this.stores;
     const { first, last } = this.turn;
     this.#makeRoom();
-    // The transcript may have brought the whole turn already, perhaps under another session id.
-    const known = messages.run(this.target.conversationId, first.entryId, last.entryId);
-    const rows = known.length === encoded.length ? known : [];
+    // The transcript may have brought the turn already, perhaps under another session id.
+    const known = messages.turnRows(this.target.conversationId, {
+      firstEntry: first.entryId,
+      lastEntry: last.entryId,
+      count: encoded.length,
+    });
     const head = messages.head(this.target.segmentId);
     const inOrder = head === undefined || head.position < first.position;
     const receipt = this.#writeReceipt("stored");
     const added = encoded
-      .map((message, offset) => this.#storeAt(offset, message, receipt, rows[offset]))
+      .map((message, offset) => this.#storeAt(offset, message, receipt, known[offset]))
       .filter((id) => id !== undefined);
     this.#updateView(added, inOrder);
     return { status: "committed" };
@@ -187,6 +198,7 @@ class Commit {
       (entryId === null ? undefined : messages.idByEntry(conversationId, entryId)) ??
       placed;
     const identity = { entryId, receiptId: receipt, receiptOffset: offset };
+    if (stored !== undefined) messages.joinTurn(stored, identity);
     const id = stored ?? messages.insert(conversationId, identity, message);
     messages.place(segmentId, position, { messageId: id });
     return placed === id ? undefined : id;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FakeHost } from "./support/fake-host.js";
 import { assistantMessage, toolLoop, userMessage } from "./support/messages.js";
-import { countMessages, openWithHost, storedBranch } from "./support/workspace.js";
+import { countMessages, openWithHost, storedBranch, viewEntries } from "./support/workspace.js";
 
 const KEY = "agent:main:web1";
 
@@ -146,5 +146,23 @@ describe("bootstrap", () => {
     host.unavailable = false;
     await lcm.createEngine().bootstrap(host.ref(KEY));
     expect(storedBranch(lcm, host.ref(KEY))).toEqual(host.transcript(KEY));
+  });
+
+  it("stops between two pages when it is told to, in the log of events too", async () => {
+    const host = new FakeHost();
+    for (let index = 0; index < 9; index += 1)
+      host.append(KEY, userMessage(`m${index}`, host.tick()));
+    const lcm = openWithHost(host);
+    const interrupted = { ...host.ref(KEY), abortSignal: AbortSignal.abort() };
+    host.pageItems = 3;
+    for (const stored of [3, 6, 9]) {
+      await lcm.createEngine().maintain(interrupted);
+      expect(countMessages(lcm)).toBe(stored);
+    }
+    expect(host.reads).toEqual({ visible: 3, raw: 1 });
+    await expect(lcm.createEngine().bootstrap(host.ref(KEY))).resolves.toMatchObject({
+      bootstrapped: true,
+    });
+    expect(viewEntries(lcm, host.ref(KEY))).toEqual(host.activeIds(KEY));
   });
 });

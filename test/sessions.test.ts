@@ -75,6 +75,36 @@ describe("rewind", () => {
     expect(lcm.stores.conversations.find(host.ref(KEY))?.sessionId).toBe(host.ref(KEY).sessionId);
     expect(viewTexts(lcm, host)).toEqual(["one"]);
   });
+
+  it("does not let a read of the old session id that ends late into the view", async () => {
+    const host = new FakeHost();
+    const reading = Promise.withResolvers<void>();
+    let isHeld = false;
+    const lcm = openWithHost(host, {
+      transcript: {
+        visible: async (session, limits) => {
+          const page = await host.visible(session, limits);
+          if (isHeld) {
+            isHeld = false;
+            await reading.promise;
+          }
+          return page;
+        },
+        raw: (session, limits) => host.raw(session, limits),
+        forkedFrom: () => undefined,
+      },
+    });
+    await play(host, lcm, "one");
+    await lcm.createEngine().bootstrap(host.ref(KEY));
+    const entryId = host.append(KEY, userMessage("two", host.tick()));
+    isHeld = true;
+    const slow = lcm.createEngine().maintain(host.ref(KEY));
+    host.rewind(KEY, entryId);
+    await lcm.createEngine().bootstrap(host.ref(KEY));
+    reading.resolve();
+    await slow;
+    expect(viewTexts(lcm, host)).toEqual(["one"]);
+  });
 });
 
 describe("fork", () => {
@@ -201,6 +231,48 @@ describe("a session deleted in the host", () => {
   });
 });
 
+describe("a turn of a deleted session that arrives late", () => {
+  it.each(["before the key is used again", "after the key is used again"])(
+    "stays hidden with it, %s",
+    async (when) => {
+      const host = new FakeHost();
+      const lcm = openWithHost(host);
+      await play(host, lcm, "old");
+      const old = host.ref(KEY);
+      const at = host.tick();
+      const late = host.turn(KEY, [userMessage("my secret", at), assistantMessage("noted", at)]);
+      host.tick();
+      await lcm.createEngine().sessionDeleted({ sessionKey: KEY });
+      host.newSessionId(KEY);
+      if (when.startsWith("after")) await play(host, lcm, "new");
+      await lcm.createEngine().commitTurn(late);
+      await lcm.createEngine().maintain(old);
+      const visible = lcm.stores.db.all(
+        `SELECT m.body FROM messages m JOIN conversations c USING (conversation_id)
+         WHERE c.hidden_at IS NULL AND m.body LIKE '%my secret%'`,
+      );
+      expect(visible).toEqual([]);
+      expect(
+        lcm.stores.db.all("SELECT 1 FROM messages WHERE body LIKE '%my secret%'"),
+      ).toHaveLength(1);
+    },
+  );
+
+  it("does not keep a session id from being used again", async () => {
+    const host = new FakeHost();
+    const lcm = openWithHost(host);
+    await play(host, lcm, "old");
+    await lcm.createEngine().sessionDeleted({ sessionKey: KEY });
+    host.tick();
+    const engine = lcm.createEngine();
+    await engine.assemble({ ...host.ref(KEY), messages: [] });
+    await play(host, lcm, "new");
+    expect(lcm.stores.conversations.find(host.ref(KEY))).toBeDefined();
+    await lcm.createEngine().maintain(host.ref(KEY));
+    expect(storedBranch(lcm, host.ref(KEY)).map((row) => row.entryId)).toEqual(host.activeIds(KEY));
+  });
+});
+
 describe("heartbeat turns", () => {
   const heartbeat = (host: FakeHost, reply: string) =>
     host.turn(
@@ -237,6 +309,43 @@ describe("heartbeat turns", () => {
       }
     },
   );
+
+  it.each([{ pruneHeartbeatOk: true }, { skipHeartbeats: true }])(
+    "with %o leaves nothing when it lies across the end of a page or of a read",
+    async (config) => {
+      for (let pageItems = 1; pageItems <= 6; pageItems += 1) {
+        const host = new FakeHost();
+        const lcm = openWithHost(host, { config });
+        host.append(KEY, userMessage("one", host.tick()));
+        host.append(KEY, assistantMessage("two", host.tick()));
+        host.append(KEY, heartbeatPrompt(host.tick()));
+        host.append(KEY, assistantMessage("HEARTBEAT_OK", host.tick()));
+        host.append(KEY, userMessage("three", host.tick()));
+        host.pageItems = pageItems;
+        const interrupted = { ...host.ref(KEY), abortSignal: AbortSignal.abort() };
+        for (let read = 0; read < 6; read += 1) await lcm.createEngine().maintain(interrupted);
+        expect(viewTexts(lcm, host)).toEqual(["one", "three"]);
+        expect(countMessages(lcm), `${pageItems}`).toBe(3);
+      }
+    },
+  );
+
+  it("that are not kept do not take what another run wrote behind them", async () => {
+    const host = new FakeHost();
+    const lcm = openWithHost(host, { config: { skipHeartbeats: true } });
+    const reply = (text: string, runId: string) => ({
+      ...assistantMessage(text, host.tick()),
+      __openclaw: { runId },
+    });
+    host.append(KEY, heartbeatPrompt(host.tick()));
+    host.append(KEY, reply("HEARTBEAT_OK", "heartbeat-run"));
+    host.append(KEY, reply("a sub-agent is done", "announce-run"));
+    await lcm.createEngine().bootstrap(host.ref(KEY));
+    const bodies = lcm.stores.db.all<{ text: string }>(
+      "SELECT body ->> '$.content[0].text' AS text FROM messages",
+    );
+    expect(bodies).toEqual([{ text: "a sub-agent is done" }]);
+  });
 });
 
 describe("sub-agents", () => {

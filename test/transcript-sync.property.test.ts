@@ -28,6 +28,7 @@ const PLAIN = [
   "new-id",
   "bootstrap",
   "maintain",
+  "interrupted",
   "deliver-late",
   "unavailable",
   "reopen",
@@ -43,6 +44,9 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ kind: fc.constant("plain" as const), what: fc.constantFrom(...PLAIN) }),
 );
 
+const steps = fc.array(action, { minLength: 1, maxLength: 30 });
+const pageItems = fc.constantFrom(1, 2, 3, 5, 500);
+
 class World {
   readonly host = new FakeHost();
   readonly #path: string;
@@ -51,9 +55,10 @@ class World {
   #late: ReturnType<FakeHost["turn"]>[] = [];
   #otherBranch: string[] | undefined;
 
-  constructor(path: string, skipHeartbeats: boolean) {
+  constructor(path: string, skipHeartbeats: boolean, pageItems: number) {
     this.#path = path;
     this.#skipHeartbeats = skipHeartbeats;
+    this.host.pageItems = pageItems;
     this.#lcm = this.#open();
   }
 
@@ -131,6 +136,10 @@ class World {
       case "maintain":
         await engine.maintain(host.ref(KEY));
         return;
+      case "interrupted":
+        // Reads one page of the transcript, or one of the log, and no more.
+        await engine.maintain({ ...host.ref(KEY), abortSignal: AbortSignal.abort() });
+        return;
       case "deliver-late":
         for (const call of this.#late.splice(0)) await engine.commitTurn(call);
         return;
@@ -161,11 +170,11 @@ it.each([false, true])(
     const directory = temporaryDirectory();
     let run = 0;
     await fc.assert(
-      fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 30 }), async (steps) => {
+      fc.asyncProperty(steps, pageItems, async (taken, items) => {
         run += 1;
-        const world = new World(join(directory, `${run}.db`), skipHeartbeats);
+        const world = new World(join(directory, `${run}.db`), skipHeartbeats, items);
         try {
-          for (const step of steps) await world.apply(step);
+          for (const step of taken) await world.apply(step);
           await world.apply({ kind: "plain", what: "bootstrap" });
           expectEqualToTranscript(world, skipHeartbeats);
           await world.apply({ kind: "plain", what: "deliver-late" });

@@ -71,7 +71,8 @@ export class ConversationStore {
   #adoptRelease01(session: SessionRef, now: string): Conversation | undefined {
     const old = this.#db.get<{ id: number }>(
       `SELECT conversation_id AS id FROM conversations
-       WHERE session_id = ? AND session_key LIKE '${RELEASE_01_KEY_PREFIX}%'
+       WHERE session_id = ? AND unaligned = 1 AND hidden_at IS NULL
+         AND session_key LIKE '${RELEASE_01_KEY_PREFIX}%'
        ORDER BY conversation_id DESC LIMIT 1`,
       session.sessionId,
     );
@@ -84,6 +85,21 @@ export class ConversationStore {
       old.id,
     );
     return this.find(session);
+  }
+
+  /** The deleted conversation that this session id belonged to, if there is one. */
+  hiddenOwner(session: SessionRef): { id: ConversationId; hiddenAt: string } | undefined {
+    return this.#db.get<{ id: ConversationId; hiddenAt: string }>(
+      `SELECT c.conversation_id AS id, c.hidden_at AS hiddenAt FROM conversations c
+       WHERE c.agent_id = ?1 AND c.session_key = ?2 AND c.hidden_at IS NOT NULL
+         AND (c.session_id = ?3 OR EXISTS (
+           SELECT 1 FROM segments s
+           WHERE s.conversation_id = c.conversation_id AND s.session_id = ?3))
+       ORDER BY c.conversation_id DESC LIMIT 1`,
+      session.agentId,
+      session.sessionKey,
+      session.sessionId,
+    );
   }
 
   segment(conversation: ConversationId, sessionId: string): Segment | undefined {
@@ -118,6 +134,16 @@ export class ConversationStore {
     return changes > 0;
   }
 
+  /** True when a host session is the current one under its key. */
+  isCurrent(conversation: ConversationId, sessionId: string): boolean {
+    const row = this.#db.get(
+      "SELECT 1 FROM conversations WHERE conversation_id = ? AND session_id = ?",
+      conversation,
+      sessionId,
+    );
+    return row !== undefined;
+  }
+
   markActive(conversation: ConversationId, now: string): void {
     this.#db.run(
       `UPDATE conversations SET active_since = coalesce(active_since, ?), updated_at = ?
@@ -144,20 +170,18 @@ export class ConversationStore {
     );
   }
 
-  /** The last release 0.1.x row compared with the transcript; null when nothing is to be aligned. */
-  alignedThrough(conversation: ConversationId): number | null {
-    const row = this.#db.get<{ through: number | null }>(
-      "SELECT aligned_through AS through FROM conversations WHERE conversation_id = ?",
+  /** True while a conversation's release 0.1.x rows were not yet looked for in the transcript. */
+  isUnaligned(conversation: ConversationId): boolean {
+    const row = this.#db.get(
+      "SELECT 1 FROM conversations WHERE conversation_id = ? AND unaligned = 1",
       conversation,
     );
-    return row?.through ?? null;
+    return row !== undefined;
   }
 
-  setAlignedThrough(conversation: ConversationId, messageId: number | null): void {
+  markAligned(conversation: ConversationId): void {
     this.#db.run(
-      `UPDATE conversations SET aligned_through = ?1
-       WHERE conversation_id = ?2 AND aligned_through IS NOT ?1`,
-      messageId,
+      "UPDATE conversations SET unaligned = 0 WHERE conversation_id = ? AND unaligned = 1",
       conversation,
     );
   }
@@ -187,15 +211,21 @@ export class ConversationStore {
     );
   }
 
-  /** Hides every trace of a key that the host deleted. Returns how many conversations it hid. */
-  hide(session: Pick<SessionRef, "agentId" | "sessionKey">, now: string): number {
-    return this.#db.run(
-      `UPDATE conversations SET hidden_at = ?, updated_at = ?
-       WHERE agent_id = ? AND session_key = ? AND hidden_at IS NULL`,
-      now,
+  /** Hides every trace of a key that the host deleted; rows of release 0.1.x by its session id. */
+  hide(session: SessionRef, now: string): void {
+    this.#db.run(
+      `UPDATE conversations SET hidden_at = ?1, updated_at = ?1
+       WHERE agent_id = ?2 AND session_key = ?3 AND hidden_at IS NULL`,
       now,
       session.agentId,
       session.sessionKey,
-    ).changes;
+    );
+    this.#db.run(
+      `UPDATE conversations SET hidden_at = ?1, updated_at = ?1
+       WHERE session_id = ?2 AND unaligned = 1 AND hidden_at IS NULL
+         AND session_key LIKE '${RELEASE_01_KEY_PREFIX}%'`,
+      now,
+      session.sessionId,
+    );
   }
 }

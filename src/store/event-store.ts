@@ -73,7 +73,7 @@ export class EventStore {
     conversation: ConversationId,
     start: { sessionId: string; position: number | null; startedAt: string },
   ): void {
-    const { lastId } = this.#db.run(
+    this.#db.run(
       `INSERT INTO turn_starts (conversation_id, session_id, position, started_at)
        VALUES (?, ?, ?, ?)`,
       conversation,
@@ -82,9 +82,10 @@ export class EventStore {
       start.startedAt,
     );
     this.#db.run(
-      "DELETE FROM turn_starts WHERE conversation_id = ? AND turn_start_id <= ?",
+      `DELETE FROM turn_starts WHERE conversation_id = ?1 AND turn_start_id <= (
+         SELECT turn_start_id FROM turn_starts WHERE conversation_id = ?1
+         ORDER BY turn_start_id DESC LIMIT 1 OFFSET ${TURN_STARTS_KEPT})`,
       conversation,
-      lastId - TURN_STARTS_KEPT,
     );
   }
 
@@ -112,7 +113,9 @@ export class EventStore {
     this.#db.run(
       `INSERT INTO subagent_links (child_session_key, parent_session_key, context_mode, created_at)
        VALUES (?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET parent_session_key = excluded.parent_session_key, ended_at = NULL`,
+       ON CONFLICT DO UPDATE SET parent_session_key = excluded.parent_session_key,
+         context_mode = excluded.context_mode, created_at = excluded.created_at,
+         ended_at = NULL, end_reason = NULL`,
       link.child,
       link.parent,
       link.contextMode,

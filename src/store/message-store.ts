@@ -18,13 +18,17 @@ export interface Place {
   readonly messageId: MessageId | null;
   /** Null while it is not known: inside a committed turn, until the transcript is read. */
   readonly entryId: string | null;
+  /** The committed turn that brought the message, and its offset in it. */
+  readonly receiptId: ReceiptId | null;
+  readonly receiptOffset: number | null;
 }
 
 export type MessageIdentity =
   | { entryId: string; receiptId?: ReceiptId; receiptOffset?: number }
   | { entryId: null; receiptId: ReceiptId; receiptOffset: number };
 
-const PLACE = `t.position, t.message_id AS messageId, coalesce(m.entry_id, t.buried_entry) AS entryId`;
+const PLACE = `t.position, t.message_id AS messageId, coalesce(m.entry_id, t.buried_entry) AS entryId,
+  m.receipt_id AS receiptId, m.receipt_offset AS receiptOffset`;
 
 export class MessageStore {
   readonly #db: Database;
@@ -106,23 +110,43 @@ export class MessageStore {
     )?.id;
   }
 
-  /** The messages from one entry to another, in order, on a branch that holds both. */
-  run(conversation: ConversationId, firstEntry: string, lastEntry: string): MessageId[] {
-    const first = this.idByEntry(conversation, firstEntry);
-    const last = this.idByEntry(conversation, lastEntry);
-    if (first === undefined || last === undefined) return [];
-    return this.#db
-      .all<{ id: MessageId }>(
-        `SELECT t.message_id AS id FROM transcript_entries t
-         JOIN (SELECT a.segment_id, a.position AS low, b.position AS high
-               FROM transcript_entries a JOIN transcript_entries b USING (segment_id)
-               WHERE a.message_id = ? AND b.message_id = ? LIMIT 1) r
-           ON t.segment_id = r.segment_id AND t.position BETWEEN r.low AND r.high
-         WHERE t.message_id IS NOT NULL ORDER BY t.position`,
-        first,
-        last,
-      )
-      .map((row) => row.id);
+  /**
+   * The rows of a turn that a branch holds already, from its first entry on: all of them, or the first
+   * few where the branch was not read further. Empty when none is known.
+   */
+  turnRows(
+    conversation: ConversationId,
+    turn: { firstEntry: string; lastEntry: string; count: number },
+  ): MessageId[] {
+    const first = this.idByEntry(conversation, turn.firstEntry);
+    if (first === undefined) return [];
+    const rows = this.#db.all<{ segment: number; id: MessageId; entryId: string | null }>(
+      `SELECT t.segment_id AS segment, t.message_id AS id, m.entry_id AS entryId
+       FROM transcript_entries f
+       JOIN transcript_entries t ON t.segment_id = f.segment_id
+         AND t.position >= f.position AND t.position < f.position + ?2
+       JOIN messages m ON m.message_id = t.message_id
+       WHERE f.message_id = ?1 ORDER BY t.segment_id, t.position`,
+      first,
+      turn.count,
+    );
+    return [...Map.groupBy(rows, ({ segment }) => segment).values()]
+      .filter((run) => run.length < turn.count || run.at(-1)?.entryId === turn.lastEntry)
+      .reduce<MessageId[]>(
+        (best, run) => (run.length > best.length ? run.map(({ id }) => id) : best),
+        [],
+      );
+  }
+
+  /** Says which committed turn a row belongs to that the transcript brought first. */
+  joinTurn(message: MessageId, turn: { receiptId: ReceiptId; receiptOffset: number }): void {
+    this.#db.run(
+      `UPDATE messages SET receipt_id = ?, receipt_offset = ?
+       WHERE message_id = ? AND receipt_id IS NULL`,
+      turn.receiptId,
+      turn.receiptOffset,
+      message,
+    );
   }
 
   setEntryId(message: MessageId, entryId: string): void {
@@ -200,20 +224,14 @@ export class MessageStore {
     );
   }
 
-  /** Rows that release 0.1.x left and that no transcript entry has claimed yet, in order. */
-  unaligned(
-    conversation: ConversationId,
-    afterId: number,
-    limit: number,
-  ): { id: MessageId; message: AgentMessage }[] {
+  /** Rows that release 0.1.x left and that no transcript entry has claimed, in order. */
+  unaligned(conversation: ConversationId): { id: MessageId; message: AgentMessage }[] {
     return this.#db
       .all<{ id: MessageId; body: string }>(
         `SELECT message_id AS id, body FROM messages
-         WHERE conversation_id = ? AND message_id > ? AND entry_id IS NULL AND receipt_id IS NULL
-         ORDER BY message_id LIMIT ?`,
+         WHERE conversation_id = ? AND entry_id IS NULL AND receipt_id IS NULL
+         ORDER BY message_id`,
         conversation,
-        afterId,
-        limit,
       )
       .map((row) => ({ id: row.id, message: decodeMessage(row.body) }));
   }

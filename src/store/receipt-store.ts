@@ -71,19 +71,11 @@ export class ReceiptStore {
     );
   }
 
-  /** The open turn whose rows include a position of a session. */
-  openCovering(
-    conversation: ConversationId,
-    sessionId: string,
-    position: number,
-  ): (Receipt & { firstPosition: number }) | undefined {
-    return this.#db.get<Receipt & { firstPosition: number }>(
-      `SELECT ${RECEIPT}, first_position AS firstPosition FROM turn_receipts
-       WHERE conversation_id = ?1 AND session_id = ?2 AND entries_known = 0
-         AND first_position < ?3 AND first_position + message_count > ?3`,
-      conversation,
-      sessionId,
-      position,
+  /** A turn whose inner rows still wait for their entry ids. */
+  open(id: ReceiptId): Receipt | undefined {
+    return this.#db.get<Receipt>(
+      `SELECT ${RECEIPT} FROM turn_receipts WHERE receipt_id = ? AND entries_known = 0`,
+      id,
     );
   }
 

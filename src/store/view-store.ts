@@ -69,6 +69,15 @@ export class ViewStore {
     return changes > 0;
   }
 
+  /** The entry before a reset that is known. */
+  entryBefore(segment: SegmentId, eventId: string): string | undefined {
+    return this.#db.get<{ entry: string }>(
+      "SELECT after_entry AS entry FROM boundaries WHERE segment_id = ? AND event_id = ?",
+      segment,
+      eventId,
+    )?.entry;
+  }
+
   /** Says that more than the view's end has changed. It is published anew once the sync is through. */
   markStale(conversation: ConversationId): void {
     this.#db.run(

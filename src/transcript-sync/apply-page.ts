@@ -1,14 +1,19 @@
 // Makes a segment's branch equal to one page of the transcript. Runs inside the caller's transaction.
 //
-// An entry is met once, whoever brought it first: by its entry id, by its offset from the first entry
-// of a committed turn, or (a database of release 0.1.x only) by its text.
+// An entry is met once, whoever brought it first: by its entry id, by its offset in a committed turn,
+// or (a database of release 0.1.x only) by its place in the alignment.
 
-import { isSkippedHeartbeat, type HeartbeatPolicy } from "../heartbeat.js";
-import { encodeAny, isAgentMessage, isSteered, isTranscriptOnly } from "../message-codec.js";
+import { heartbeatLength, isSkippedHeartbeat, type HeartbeatPolicy } from "../heartbeat.js";
+import {
+  encodeAny,
+  isAgentMessage,
+  isHeartbeatPrompt,
+  isSteered,
+  isTranscriptOnly,
+} from "../message-codec.js";
 import type { Receipt } from "../store/receipt-store.js";
 import type { Stores } from "../store/index.js";
 import type { ConversationId, MessageId, SegmentId, TranscriptEntry } from "../types.js";
-import type { Alignment } from "./alignment.js";
 
 /** A message that no commit had delivered. */
 export interface FilledEntry {
@@ -24,99 +29,116 @@ export interface PageContext {
   readonly stores: Stores;
   readonly conversationId: ConversationId;
   readonly segmentId: SegmentId;
-  readonly sessionId: string;
+  /** The view shows this segment; another one's rows must not enter it. */
+  readonly isCurrent: boolean;
   readonly policy: HeartbeatPolicy;
-  readonly alignment: Alignment | undefined;
+  /** Rows of release 0.1.x by the entries they were found to be. */
+  readonly aligned: ReadonlyMap<string, MessageId>;
   readonly now: string;
 }
 
-/** What one page leads on to: runs that go over the end of a page continue in the next. */
-export interface Carry {
-  /** The committed turn whose rows we are passing. */
-  readonly run: { readonly receipt: Receipt; readonly offset: number } | undefined;
-  /** True inside a heartbeat turn that is not kept. */
-  readonly skipping: boolean;
-}
+/** The committed turn whose rows are being passed; it may go on in the next page. */
+export type Run = { readonly receipt: Receipt; readonly offset: number } | undefined;
 
 export interface PageResult {
   readonly filled: readonly FilledEntry[];
-  readonly carry: Carry;
+  readonly run: Run;
 }
 
-/** Where reading begins at `position`: perhaps in the middle of a committed turn. */
-export function startCarry(context: PageContext, position: number): Carry {
-  const { receipts } = context.stores;
-  const receipt = receipts.openCovering(context.conversationId, context.sessionId, position);
-  const run = receipt && { receipt, offset: position - receipt.firstPosition };
-  return { run, skipping: false };
+/**
+ * Splits off a heartbeat turn at the end of a page that has another behind it: whether it is kept can
+ * be told only from the whole turn.
+ */
+export function splitOpenHeartbeat(
+  entries: readonly TranscriptEntry[],
+  policy: HeartbeatPolicy,
+): { readonly whole: readonly TranscriptEntry[]; readonly open: readonly TranscriptEntry[] } {
+  const none = { whole: entries, open: [] };
+  if (!policy.skipHeartbeats && !policy.pruneHeartbeatOk) return none;
+  const start = entries.findLastIndex(({ message }) => isHeartbeat(message));
+  if (start < 0) return none;
+  const isOpen = start + heartbeatLength(messagesOf(entries.slice(start))) === entries.length;
+  return isOpen ? { whole: entries.slice(0, start), open: entries.slice(start) } : none;
 }
 
+/** `before` is what the page before led on to; without one, the sync begins here. */
 export function applyPage(
   context: PageContext,
   entries: readonly TranscriptEntry[],
-  before: Carry,
+  before?: { readonly run: Run },
 ): PageResult {
   const filled: FilledEntry[] = [];
-  let carry = before;
+  let current = before ? before.run : resumeRun(context, entries);
+  let buryUntil = 0;
   for (const [index, entry] of entries.entries()) {
-    carry = enter(context, entries, index, carry);
-    const fate = decideFate(context, entry, carry);
+    current ??= beginRun(context, entries, index);
+    if (isHeartbeat(entry.message)) buryUntil = index + skippedLength(context, entries, index);
+    const fate = decideFate(context, entry, current, index < buryUntil);
     placeEntry(context, entry, fate.id);
     if (fate.kind === "new") filled.push(fate.filled);
-    carry = leave(context, carry);
+    current = leave(context, current);
   }
-  return { filled, carry };
+  return { filled, run: current };
 }
 
-/** Begins a committed turn's run, begins or ends a skipped heartbeat, at the entry that does so. */
-function enter(
-  context: PageContext,
-  entries: readonly TranscriptEntry[],
-  index: number,
-  { run, skipping }: Carry,
-): Carry {
-  const entry = entries[index] as TranscriptEntry;
-  const startsTurn = isAgentMessage(entry.message) && entry.message.role === "user";
-  const outside = isAgentMessage(entry.message) && isTranscriptOnly(entry.message);
-  return {
-    run: run ?? beginRun(context, entries, index),
-    skipping: startsTurn ? beginsSkippedHeartbeat(context, entries, index) : skipping && !outside,
-  };
+/** A sync may begin in the middle of a committed turn. The rows before tell which one it is. */
+function resumeRun(context: PageContext, entries: readonly TranscriptEntry[]): Run {
+  const { messages, receipts } = context.stores;
+  const first = entries[0];
+  if (!first) return undefined;
+  const position = first.seq - 1;
+  for (let at = position - 1; at >= 0; at -= 1) {
+    const place = messages.placeAt(context.segmentId, at);
+    if (!place) return undefined;
+    const receipt =
+      (place.receiptId === null ? undefined : receipts.open(place.receiptId)) ??
+      (place.entryId === null ? undefined : receipts.openAt(context.conversationId, place.entryId));
+    if (receipt) {
+      const offset = (place.receiptOffset ?? 0) + position - at;
+      return offset < receipt.messageCount && agrees(entries, 0, receipt, offset)
+        ? { receipt, offset }
+        : undefined;
+    }
+    // Rows that are not kept know nothing of their turn; its first entry does.
+    if (place.messageId !== null) return undefined;
+  }
+  return undefined;
 }
 
-function beginRun(
-  context: PageContext,
-  entries: readonly TranscriptEntry[],
-  index: number,
-): Carry["run"] {
+function beginRun(context: PageContext, entries: readonly TranscriptEntry[], index: number): Run {
   const first = entries[index] as TranscriptEntry;
   const receipt = context.stores.receipts.openAt(context.conversationId, first.entryId);
-  if (!receipt) return undefined;
-  const last = entries[index + receipt.messageCount - 1];
-  // The turn's last entry must be where the commit said; a turn cut by the page's end is trusted.
-  const agrees = last === undefined || last.entryId === receipt.lastEntryId;
-  return agrees ? { receipt, offset: 0 } : undefined;
+  return receipt && agrees(entries, index, receipt, 0) ? { receipt, offset: 0 } : undefined;
 }
 
-function leave(context: PageContext, { run, skipping }: Carry): Carry {
-  if (!run) return { run, skipping };
+/** The turn's last entry must be where the commit said; behind the page's end it is trusted. */
+function agrees(
+  entries: readonly TranscriptEntry[],
+  index: number,
+  receipt: Receipt,
+  offset: number,
+): boolean {
+  const last = entries[index + receipt.messageCount - 1 - offset];
+  return last === undefined || last.entryId === receipt.lastEntryId;
+}
+
+function leave(context: PageContext, run: Run): Run {
+  if (!run) return undefined;
   const offset = run.offset + 1;
-  if (offset < run.receipt.messageCount) return { run: { ...run, offset }, skipping };
+  if (offset < run.receipt.messageCount) return { ...run, offset };
   context.stores.receipts.markKnown(run.receipt.id);
-  return { run: undefined, skipping };
+  return undefined;
 }
 
-function beginsSkippedHeartbeat(
+/** How many entries, from a heartbeat's prompt on, are not kept. */
+function skippedLength(
   context: PageContext,
   entries: readonly TranscriptEntry[],
   index: number,
-): boolean {
-  const rest = entries.slice(index + 1).map((entry) => entry.message);
-  const end = rest.findIndex(
-    (message) => isAgentMessage(message) && (message.role === "user" || isTranscriptOnly(message)),
-  );
-  const turn = [entries[index]?.message, ...(end < 0 ? rest : rest.slice(0, end))];
-  return isSkippedHeartbeat(turn.filter(isAgentMessage), false, context.policy);
+): number {
+  const rows = messagesOf(entries.slice(index));
+  const turn = rows.slice(0, heartbeatLength(rows)).filter((row) => row !== undefined);
+  return isSkippedHeartbeat(turn, false, context.policy) ? turn.length : 0;
 }
 
 type Fate =
@@ -124,14 +146,19 @@ type Fate =
   | { kind: "new"; id: MessageId; filled: FilledEntry }
   | { kind: "buried"; id: null };
 
-function decideFate(context: PageContext, entry: TranscriptEntry, { run, skipping }: Carry): Fate {
+function decideFate(
+  context: PageContext,
+  entry: TranscriptEntry,
+  run: Run,
+  isSkipped: boolean,
+): Fate {
   const { messages } = context.stores;
   const known = messages.idByEntry(context.conversationId, entry.entryId);
   if (known !== undefined) return { kind: "known", id: known };
   if (messages.hasTombstone(context.conversationId, entry.entryId)) {
     return { kind: "buried", id: null };
   }
-  if (run?.receipt.state === "skipped" || skipping) return bury(context, entry);
+  if (isSkipped || run?.receipt.state === "skipped") return bury(context, entry);
   const claimed = run && messages.idByReceipt(run.receipt.id, run.offset);
   if (claimed !== undefined) {
     messages.setEntryId(claimed, entry.entryId);
@@ -149,9 +176,7 @@ function bury(context: PageContext, entry: TranscriptEntry): Fate {
 function insertEntry(context: PageContext, entry: TranscriptEntry): Fate {
   const { messages } = context.stores;
   const encoded = encodeAny(entry.message, entry.createdAt ?? context.now);
-  const aligned = isAgentMessage(entry.message)
-    ? context.alignment?.claim(entry.message)
-    : undefined;
+  const aligned = context.aligned.get(entry.entryId);
   if (aligned !== undefined) {
     messages.replaceBody(aligned, entry.entryId, encoded);
     return { kind: "known", id: aligned };
@@ -183,8 +208,17 @@ function placeEntry(context: PageContext, entry: TranscriptEntry, id: MessageId 
   if (before) messages.cutFrom(context.segmentId, position);
   const head = messages.head(context.segmentId);
   messages.place(context.segmentId, position, place);
+  if (!context.isCurrent) return;
   // New rows at the end are appended; anything else means that the view is published anew.
   const inOrder = !before && (head === undefined || head.position < position);
   if (!inOrder) views.markStale(context.conversationId);
   else if (id !== null) views.append(context.conversationId, id);
+}
+
+function isHeartbeat(message: unknown): boolean {
+  return isAgentMessage(message) && isHeartbeatPrompt(message);
+}
+
+function messagesOf(entries: readonly TranscriptEntry[]) {
+  return entries.map(({ message }) => (isAgentMessage(message) ? message : undefined));
 }

@@ -3,12 +3,19 @@
 
 import { retryWhileBusy } from "../db/connection.js";
 import type { Conversation, Segment } from "../store/conversation-store.js";
-import type { SessionRef } from "../types.js";
-import { recordGaps } from "./gaps.js";
-import { ResetDrain } from "./reset-drain.js";
-import { isoNow, type SyncDependencies, type SyncLimits } from "./sync-types.js";
+import type { MessageId, SessionRef } from "../types.js";
 import type { FilledEntry } from "./apply-page.js";
-import { type DrainOutcome, VisibleDrain } from "./visible-drain.js";
+import { recordGaps } from "./gaps.js";
+import { planAlignment } from "./plan-alignment.js";
+import { ResetDrain } from "./reset-drain.js";
+import {
+  type DrainOutcome,
+  isoNow,
+  startBudget,
+  type SyncDependencies,
+  type SyncLimits,
+} from "./sync-types.js";
+import { VisibleDrain } from "./visible-drain.js";
 
 export type { SyncLimits } from "./sync-types.js";
 
@@ -24,15 +31,25 @@ export async function syncTranscript(
   session: SessionRef,
   limits: SyncLimits,
 ): Promise<SyncReport> {
-  const opened = await retryWhileBusy(() => openSegment(deps, session), limits.busyMs);
+  const budget = startBudget(limits);
+  const opened = await retryWhileBusy(() => openSegment(deps, session), budget.busyMs);
+  if (!opened) return { outcome: "missing", added: 0, reason: "the session was deleted" };
   const { conversation, segment } = opened;
-  const visible = new VisibleDrain(deps, session, conversation, segment, limits);
-  const outcome = await visible.run();
-  if (outcome.kind === "current") await new ResetDrain(deps, session, segment, limits).run();
-  const isCurrent = outcome.kind === "current";
-  await retryWhileBusy(() => finish(deps, opened, visible.unreported, isCurrent), limits.busyMs);
-  const report = { outcome: outcome.kind, added: visible.added };
-  return outcome.reason === undefined ? report : { ...report, reason: outcome.reason };
+  const aligned = await findAligned(deps, session, conversation);
+  if (!aligned)
+    return { outcome: "unavailable", added: 0, reason: "the transcript can not be read" };
+
+  const visible = new VisibleDrain(deps, { session, ...opened, aligned }, budget);
+  const read = await visible.run();
+  const resets: DrainOutcome =
+    read.kind === "current"
+      ? await new ResetDrain(deps, session, segment, budget).run()
+      : { kind: read.kind };
+  const isThrough = read.kind === "current" && resets.kind !== "partial";
+  await retryWhileBusy(() => finish(deps, opened, visible.unreported, isThrough), budget.busyMs);
+  const outcome = resets.kind === "partial" ? "partial" : read.kind;
+  const report = { outcome, added: visible.added };
+  return read.reason === undefined ? report : { ...report, reason: read.reason };
 }
 
 interface Opened {
@@ -40,7 +57,8 @@ interface Opened {
   readonly segment: Segment;
 }
 
-function openSegment(deps: SyncDependencies, session: SessionRef): Opened {
+/** Undefined for a session that was deleted: its transcript must not bring it back. */
+function openSegment(deps: SyncDependencies, session: SessionRef): Opened | undefined {
   return findCurrentSegment(deps, session) ?? createSegment(deps, session);
 }
 
@@ -52,22 +70,38 @@ function findCurrentSegment({ stores }: SyncDependencies, session: SessionRef): 
   return segment && { conversation, segment };
 }
 
-function createSegment({ stores, source, now }: SyncDependencies, session: SessionRef): Opened {
+function createSegment(
+  { stores, source, now }: SyncDependencies,
+  session: SessionRef,
+): Opened | undefined {
   const at = isoNow(now);
   const forkedFrom = source.forkedFrom(session);
+  const { conversations, views } = stores;
   return stores.db.transaction(() => {
-    const conversation = stores.conversations.findOrCreate(session, at);
-    const segment = stores.conversations.segmentOrCreate(conversation.id, session.sessionId, at);
-    if (stores.conversations.makeCurrent(conversation.id, session.sessionId, at)) {
-      stores.views.markStale(conversation.id);
+    const known = conversations.find(session);
+    const isKnown = known && conversations.segment(known.id, session.sessionId) !== undefined;
+    if (!isKnown && conversations.hiddenOwner(session)) return undefined;
+    const conversation = conversations.findOrCreate(session, at);
+    const segment = conversations.segmentOrCreate(conversation.id, session.sessionId, at);
+    if (conversations.makeCurrent(conversation.id, session.sessionId, at)) {
+      views.markStale(conversation.id);
     }
     const parent =
       forkedFrom === undefined
         ? undefined
-        : stores.conversations.find({ agentId: session.agentId, sessionKey: forkedFrom });
-    if (parent) stores.conversations.recordForkSource(conversation.id, parent.id);
+        : conversations.find({ agentId: session.agentId, sessionKey: forkedFrom });
+    if (parent) conversations.recordForkSource(conversation.id, parent.id);
     return { conversation, segment };
   });
+}
+
+async function findAligned(
+  deps: SyncDependencies,
+  session: SessionRef,
+  conversation: Conversation,
+): Promise<ReadonlyMap<string, MessageId> | undefined> {
+  if (!deps.stores.conversations.isUnaligned(conversation.id)) return new Map();
+  return planAlignment(deps, session, conversation);
 }
 
 /** Reports what no page did, and publishes the view anew if anything but its end has changed. */
@@ -75,16 +109,18 @@ function finish(
   { stores, now }: SyncDependencies,
   { conversation, segment }: Opened,
   unreported: readonly FilledEntry[],
-  isCurrent: boolean,
+  isThrough: boolean,
 ): void {
   const at = isoNow(now);
+  const { conversations, views } = stores;
   const isNew = conversation.bootstrappedAt === null;
-  const settles = isCurrent && (isNew || stores.views.isStale(conversation.id));
+  const settles = isThrough && (isNew || views.isStale(conversation.id));
   if (unreported.length === 0 && !settles) return;
   stores.db.transaction(() => {
     recordGaps(stores, conversation, segment, unreported, at);
     if (!settles) return;
-    if (stores.views.isStale(conversation.id)) stores.views.rebuild(conversation.id, segment.id);
-    stores.conversations.markBootstrapped(conversation.id, at);
+    const isShown = conversations.isCurrent(conversation.id, segment.sessionId);
+    if (isShown && views.isStale(conversation.id)) views.rebuild(conversation.id, segment.id);
+    conversations.markBootstrapped(conversation.id, at);
   });
 }

@@ -7,10 +7,11 @@ import type { RawPage, SessionRef } from "../types.js";
 import { moveRawCursor } from "./cursor.js";
 import { eventId, findResets } from "./resets.js";
 import {
+  type Budget,
+  type DrainOutcome,
   MAX_PAGE_BYTES,
   PAGE_BYTES,
   type SyncDependencies,
-  type SyncLimits,
 } from "./sync-types.js";
 
 type EventsPage = Extract<RawPage, { kind: "page" }>;
@@ -32,29 +33,36 @@ export class ResetDrain {
     private readonly deps: SyncDependencies,
     private readonly session: SessionRef,
     private readonly segment: Segment,
-    private readonly limits: SyncLimits,
+    private readonly budget: Budget,
   ) {
     this.#cursor = segment.rawCursor ?? undefined;
     this.#lastEntry = segment.rawLastEntry;
     this.#lastEvent = segment.rawLastEvent;
   }
 
-  async run(): Promise<void> {
+  async run(): Promise<DrainOutcome> {
     for (;;) {
       const page = await this.#read();
-      if (page.kind === "missing" || page.kind === "unavailable") return;
+      if (page.kind === "missing" || page.kind === "unavailable") return page;
       if (page.kind === "reset") {
         this.#restarts += 1;
-        if (this.#restarts > MAX_RESTARTS) return;
+        if (this.#restarts > MAX_RESTARTS) {
+          return { kind: "unavailable", reason: "the log keeps rotating" };
+        }
         this.#afterRotation(page.cursor);
       } else if (page.events.length === 0 && page.requiredBytes !== undefined) {
-        if (page.requiredBytes > MAX_PAGE_BYTES) return;
+        if (page.requiredBytes > MAX_PAGE_BYTES) {
+          return { kind: "unavailable", reason: `an event of ${page.requiredBytes} bytes` };
+        }
         this.#maxBytes = page.requiredBytes;
       } else if (this.#isElsewhere(page)) {
         this.#startOver(this.#fallback);
       } else {
-        await retryWhileBusy(() => this.#apply(page), this.limits.busyMs);
-        if (!page.hasMore) return;
+        const stuck = page.hasMore && page.cursor === this.#cursor;
+        await retryWhileBusy(() => this.#apply(page), this.budget.busyMs);
+        if (!page.hasMore) return { kind: "current" };
+        if (stuck) return { kind: "unavailable", reason: "the log's cursor does not move" };
+        if (this.budget.isSpent()) return { kind: "partial" };
       }
     }
   }
@@ -90,24 +98,28 @@ export class ResetDrain {
   }
 
   #apply(page: EventsPage): void {
-    if (page.events.length === 0 && page.cursor === this.segment.rawCursor) return;
+    if (page.events.length > 0 || page.cursor !== this.segment.rawCursor) this.#store(page);
+    this.#cursor = page.cursor;
+    this.#fallback = undefined;
+    this.#maxBytes = PAGE_BYTES;
+  }
+
+  #store(page: EventsPage): void {
     const { stores } = this.deps;
+    const { id, conversationId } = this.segment;
     const { lastEntry, lastEvent } = stores.db.transaction(() => {
-      const walked = findResets(page.events, this.#lastEntry, (id) =>
-        stores.messages.knowsEntry(this.segment.conversationId, id),
+      const walk = findResets(page.events, this.#lastEntry, (event) =>
+        stores.messages.knowsEntry(conversationId, event)
+          ? event
+          : stores.views.entryBefore(id, event),
       );
-      const place = { lastEntry: walked.lastEntry, lastEvent: walked.lastEvent ?? this.#lastEvent };
-      stores.conversations.saveRawCursor(this.segment.id, { cursor: page.cursor, ...place });
-      for (const boundary of walked.boundaries) {
-        if (!stores.views.addBoundary(this.segment.id, boundary)) continue;
-        stores.views.markStale(this.segment.conversationId);
-      }
+      const place = { lastEntry: walk.lastEntry, lastEvent: walk.lastEvent ?? this.#lastEvent };
+      stores.conversations.saveRawCursor(id, { cursor: page.cursor, ...place });
+      const added = walk.boundaries.filter((boundary) => stores.views.addBoundary(id, boundary));
+      if (added.length > 0) stores.views.markStale(conversationId);
       return place;
     });
     this.#lastEntry = lastEntry;
     this.#lastEvent = lastEvent;
-    this.#cursor = page.cursor;
-    this.#fallback = undefined;
-    this.#maxBytes = PAGE_BYTES;
   }
 }

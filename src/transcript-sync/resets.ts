@@ -11,33 +11,38 @@ interface Walk {
 }
 
 /**
- * Walks a page of the log. `lastEntry` is the last message event before it; `isEntry` tells the
- * message events of earlier pages from the others. A reset before the first message bounds nothing.
+ * Walks a page of the log. `lastEntry` is the last message event before it; `entryOf` tells the message
+ * entry that an event of an earlier page is or stands behind, as far as it is known. A reset before
+ * the first message bounds nothing.
  */
 export function findResets(
   events: readonly RawEvent[],
   lastEntry: string | null,
-  isEntry: (id: string) => boolean,
+  entryOf: (id: string) => string | undefined,
 ): Walk {
-  /** The message event that each event of this page is, or stands below. */
-  const entryAbove = new Map<string, string | null>();
+  /** The message event that each event of this page is, or stands behind. */
+  const behind = new Map<string, string | null>();
   const boundaries: Boundary[] = [];
   let last = lastEntry;
   let lastEvent: string | null = null;
-  const resolveParent = ({ parentId }: LogEvent): string | null => {
-    if (typeof parentId !== "string") return null;
-    if (entryAbove.has(parentId)) return entryAbove.get(parentId) ?? null;
-    return isEntry(parentId) ? parentId : last;
+  const resolve = (id: unknown): string | null => {
+    if (typeof id !== "string") return null;
+    return behind.has(id) ? (behind.get(id) ?? null) : (entryOf(id) ?? last);
   };
   for (const { event } of events) {
     if (!isEvent(event)) continue;
-    const above = event.type === "message" ? event.id : resolveParent(event);
-    entryAbove.set(event.id, above);
+    const entry = event.type === "message" ? event.id : resolve(branchPoint(event));
+    behind.set(event.id, entry);
     if (event.type === "message") last = event.id;
-    if (event.type === "reset" && above !== null) boundaries.push(toBoundary(event, above));
+    if (event.type === "reset" && entry !== null) boundaries.push(toBoundary(event, entry));
     lastEvent = event.id;
   }
   return { boundaries, lastEntry: last, lastEvent };
+}
+
+/** What an event stands behind: its parent, or where a `leaf` event moves the branch to. */
+function branchPoint(event: LogEvent): unknown {
+  return event.type === "leaf" ? event.targetId : event.parentId;
 }
 
 function toBoundary(event: LogEvent, afterEntry: string): Boundary {
@@ -54,6 +59,7 @@ interface LogEvent {
   readonly type: string;
   readonly id: string;
   readonly parentId?: unknown;
+  readonly targetId?: unknown;
   readonly timestamp?: unknown;
   readonly reason?: unknown;
   readonly firstKeptEntryId?: unknown;

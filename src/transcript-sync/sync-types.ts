@@ -20,9 +20,28 @@ export interface SyncLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** The limits of a sync that has begun. */
+export interface Budget {
+  readonly busyMs: number;
+  /** True when no further page is to be read. */
+  isSpent(): boolean;
+}
+
+export function startBudget({ busyMs, workMs, signal }: SyncLimits): Budget {
+  const end = performance.now() + workMs;
+  return { busyMs, isSpent: () => signal?.aborted === true || performance.now() > end };
+}
+
+export interface DrainOutcome {
+  /** `partial`: the time was up; the rest waits for the next sync. */
+  readonly kind: "current" | "partial" | "missing" | "unavailable";
+  readonly reason?: string;
+}
+
+/** Small pages: each is applied in one go, and nothing else happens in the process meanwhile. */
+export const PAGE_BYTES = 512 * 1024;
 /** The host's own upper limit for one page. */
 export const MAX_PAGE_BYTES = 64 * 1024 * 1024;
-export const PAGE_BYTES = 4 * 1024 * 1024;
 
 export function isoNow(now: Clock): string {
   return new Date(now()).toISOString();

@@ -4,56 +4,55 @@
 
 import { retryWhileBusy } from "../db/connection.js";
 import type { Conversation, Segment } from "../store/conversation-store.js";
-import type { SessionRef, VisiblePage } from "../types.js";
-import { Alignment } from "./alignment.js";
-import {
-  applyPage,
-  startCarry,
-  type Carry,
-  type FilledEntry,
-  type PageResult,
-} from "./apply-page.js";
+import type { MessageId, SessionRef, TranscriptEntry, VisiblePage } from "../types.js";
+import { applyPage, type FilledEntry, type Run, splitOpenHeartbeat } from "./apply-page.js";
 import { cursorPosition, moveVisibleCursor } from "./cursor.js";
 import { recordGaps, setLastTurnAside } from "./gaps.js";
 import {
+  type Budget,
+  type DrainOutcome,
   isoNow,
   MAX_PAGE_BYTES,
   PAGE_BYTES,
   type SyncDependencies,
-  type SyncLimits,
 } from "./sync-types.js";
 
 type EntriesPage = Extract<VisiblePage, { kind: "page" }>;
 
-export interface DrainOutcome {
-  /** `partial`: the time was up; the rest waits for the next sync. */
-  readonly kind: "current" | "partial" | "missing" | "unavailable";
-  readonly reason?: string;
-}
-
 const PAGE_MESSAGES = 500;
 /** A transcript that is rotated again and again while it is read is left for the next turn. */
 const MAX_ROTATIONS = 5;
+/** A heartbeat turn longer than this did something; it is not waited for. */
+const MOST_HELD = 500;
+
+export interface DrainTarget {
+  readonly session: SessionRef;
+  readonly conversation: Conversation;
+  readonly segment: Segment;
+  /** Rows of release 0.1.x by the entries they were found to be. */
+  readonly aligned: ReadonlyMap<string, MessageId>;
+}
 
 export class VisibleDrain {
   #added = 0;
   /** Filled entries of a turn that goes on behind the last page. */
   #unreported: readonly FilledEntry[] = [];
+  /** A heartbeat turn that goes on behind the last page; no cursor is saved beyond it. */
+  #held: readonly TranscriptEntry[] = [];
   #cursor: string | undefined;
   #maxBytes = PAGE_BYTES;
-  #carry: Carry | undefined;
+  #run: Run;
+  #hasBegun = false;
   #rotations = 0;
   /** Set while a moved cursor has not yet proved to stand at our own place. */
   #toVerify: { position: number; fallback: string } | undefined;
 
   constructor(
     private readonly deps: SyncDependencies,
-    private readonly session: SessionRef,
-    private readonly conversation: Conversation,
-    private readonly segment: Segment,
-    private readonly limits: SyncLimits,
+    private readonly target: DrainTarget,
+    private readonly budget: Budget,
   ) {
-    this.#cursor = segment.visibleCursor ?? undefined;
+    this.#cursor = target.segment.visibleCursor ?? undefined;
   }
 
   /** How many messages were not in the store before. */
@@ -66,7 +65,6 @@ export class VisibleDrain {
   }
 
   async run(): Promise<DrainOutcome> {
-    const end = performance.now() + this.limits.workMs;
     for (;;) {
       const page = await this.#read();
       if (page.kind === "missing" || page.kind === "unavailable") return page;
@@ -76,21 +74,23 @@ export class VisibleDrain {
           return { kind: "unavailable", reason: "the transcript keeps rotating" };
         }
         this.#afterRotation(page.cursor);
-      } else if (this.#needsMoreRoom(page)) {
+      } else if (needsMoreRoom(page, this.#maxBytes)) {
         if ((page.requiredBytes ?? 0) > MAX_PAGE_BYTES) return this.#giveUp(page);
         this.#maxBytes = page.requiredBytes ?? MAX_PAGE_BYTES;
       } else if (this.#isElsewhere(page)) {
         this.#startOver(this.#toVerify?.fallback);
       } else {
-        await retryWhileBusy(() => this.#apply(page), this.limits.busyMs);
+        const stuck = page.hasMore && page.cursor === this.#cursor;
+        await retryWhileBusy(() => this.#apply(page), this.budget.busyMs);
         if (!page.hasMore) return { kind: "current" };
-        if (this.limits.signal?.aborted || performance.now() > end) return { kind: "partial" };
+        if (stuck) return { kind: "unavailable", reason: "the transcript's cursor does not move" };
+        if (this.#held.length === 0 && this.budget.isSpent()) return { kind: "partial" };
       }
     }
   }
 
   #read(): Promise<VisiblePage> {
-    return this.deps.source.visible(this.session, {
+    return this.deps.source.visible(this.target.session, {
       ...(this.#cursor === undefined ? {} : { cursor: this.#cursor }),
       maxItems: PAGE_MESSAGES,
       maxBytes: this.#maxBytes,
@@ -99,7 +99,7 @@ export class VisibleDrain {
 
   /** The host rotated the transcript. It mostly kept its beginning: try to go on near our place. */
   #afterRotation(fresh: string): void {
-    const { earlierCursor } = this.segment;
+    const { earlierCursor } = this.target.segment;
     const known = this.#rotations > 1 ? null : earlierCursor;
     const moved = known === null ? undefined : moveVisibleCursor(fresh, known);
     const position = known === null ? undefined : cursorPosition(known);
@@ -111,12 +111,9 @@ export class VisibleDrain {
   #startOver(fresh: string | undefined): void {
     this.#cursor = fresh;
     this.#toVerify = undefined;
-    this.#carry = undefined;
-  }
-
-  #needsMoreRoom(page: EntriesPage): boolean {
-    const { entries, requiredBytes } = page;
-    return entries.length === 0 && requiredBytes !== undefined && requiredBytes > this.#maxBytes;
+    this.#run = undefined;
+    this.#hasBegun = false;
+    this.#held = [];
   }
 
   /** True when a moved cursor landed on another entry than the one we know there. */
@@ -124,91 +121,97 @@ export class VisibleDrain {
     if (!this.#toVerify) return false;
     const { position } = this.#toVerify;
     const first = page.entries[0];
-    const known = this.deps.stores.messages.placeAt(this.segment.id, position);
+    const known = this.deps.stores.messages.placeAt(this.target.segment.id, position);
     return !first || first.seq - 1 !== position || first.entryId !== known?.entryId;
   }
 
   #apply(page: EntriesPage): void {
-    const brought = page.entries.length > 0 || page.cursor !== this.segment.visibleCursor;
-    const result = brought || this.#endsBeforeUs(page) ? this.#store(page) : undefined;
-    if (result) {
-      this.#carry = result.carry;
-      this.#added += result.filled.length;
-      this.#unreported = result.unreported;
-    }
+    const { visibleCursor } = this.target.segment;
+    const brought = page.entries.length > 0 || page.cursor !== visibleCursor;
+    if (brought || this.#endsBeforeUs(page)) this.#store(page);
     this.#cursor = page.cursor;
     this.#toVerify = undefined;
     this.#maxBytes = PAGE_BYTES;
   }
 
-  #store(page: EntriesPage): PageResult & { unreported: readonly FilledEntry[] } {
-    const { stores, now, policy } = this.deps;
+  #store(page: EntriesPage): void {
+    const { stores, now } = this.deps;
+    const { segment } = this.target;
     const at = isoNow(now);
-    return stores.db.transaction(() => {
-      const alignment = this.#alignment();
-      const context = {
-        stores,
-        conversationId: this.conversation.id,
-        segmentId: this.segment.id,
-        sessionId: this.session.sessionId,
-        policy,
-        alignment,
-        now: at,
-      };
-      const result = this.#aligning(alignment, at, () => {
-        const position = (page.entries[0]?.seq ?? 1) - 1;
-        return applyPage(context, page.entries, this.#carry ?? startCarry(context, position));
-      });
+    const { whole, open } = this.#takeEntries(page);
+    const { filled, run, unreported } = stores.db.transaction(() => {
+      const result = this.#aligning(at, () => this.#applyEntries(whole, at));
       if (!page.hasMore) this.#settle(page);
-      stores.conversations.saveVisibleCursor(this.segment.id, page.cursor);
+      if (open.length === 0) stores.conversations.saveVisibleCursor(segment.id, page.cursor);
       return { ...result, unreported: this.#report(result.filled, page, at) };
     });
+    this.#run = run;
+    this.#hasBegun = true;
+    this.#held = open;
+    this.#added += filled.length;
+    this.#unreported = unreported;
+  }
+
+  #takeEntries(page: EntriesPage): ReturnType<typeof splitOpenHeartbeat> {
+    const entries = [...this.#held, ...page.entries];
+    const split = splitOpenHeartbeat(entries, this.deps.policy);
+    const waits = page.hasMore && split.open.length <= MOST_HELD;
+    return waits ? split : { whole: entries, open: [] };
+  }
+
+  #applyEntries(entries: readonly TranscriptEntry[], now: string): ReturnType<typeof applyPage> {
+    const { stores, policy } = this.deps;
+    const { conversation, segment, session, aligned } = this.target;
+    const context = {
+      stores,
+      conversationId: conversation.id,
+      segmentId: segment.id,
+      isCurrent: stores.conversations.isCurrent(conversation.id, session.sessionId),
+      policy,
+      aligned,
+      now,
+    };
+    return this.#hasBegun
+      ? applyPage(context, entries, { run: this.#run })
+      : applyPage(context, entries);
   }
 
   /** Records what was filled, but for a last turn that may go on in the next page. */
   #report(filled: readonly FilledEntry[], page: EntriesPage, at: string): readonly FilledEntry[] {
+    const { conversation, segment } = this.target;
     const entries = [...this.#unreported, ...filled];
     const { ended, open } = page.hasMore ? setLastTurnAside(entries) : { ended: entries, open: [] };
-    recordGaps(this.deps.stores, this.conversation, this.segment, ended, at);
+    recordGaps(this.deps.stores, conversation, segment, ended, at);
     return open;
   }
 
-  #alignment(): Alignment | undefined {
-    const { conversations, messages } = this.deps.stores;
-    const through = conversations.alignedThrough(this.conversation.id);
-    if (through === null) return undefined;
-    return new Alignment(
-      (after, limit) => messages.unaligned(this.conversation.id, after, limit),
-      through,
-    );
-  }
-
   /** Aligned rows take the transcript's exact body: an operator action, and recorded as one. */
-  #aligning<T>(alignment: Alignment | undefined, at: string, work: () => T): T {
-    if (!alignment) return work();
-    const { events, conversations, views } = this.deps.stores;
-    const action = events.beginOperatorAction("align-release-0.1", this.session.sessionKey, at);
+  #aligning<T>(at: string, work: () => T): T {
+    const { aligned, session, conversation } = this.target;
+    if (aligned.size === 0) return work();
+    const { events, views } = this.deps.stores;
+    const action = events.beginOperatorAction("align-release-0.1", session.sessionKey, at);
     const result = work();
     // The rows' places in the old view are not places on the branch.
-    views.markStale(this.conversation.id);
-    conversations.setAlignedThrough(this.conversation.id, alignment.through);
-    events.finishOperatorAction(action, `${alignment.matched} messages aligned`, at);
+    views.markStale(conversation.id);
+    events.finishOperatorAction(action, `${aligned.size} messages found in the transcript`, at);
     return result;
   }
 
   /** The end of the transcript: what we hold beyond it has left the branch. */
   #settle(page: EntriesPage): void {
     const { messages, views, conversations } = this.deps.stores;
+    const { conversation, segment } = this.target;
     const end = endOf(page);
-    if (end !== undefined && messages.cutFrom(this.segment.id, end) > 0) {
-      views.markStale(this.conversation.id);
+    if (end !== undefined && messages.cutFrom(segment.id, end) > 0) {
+      views.markStale(conversation.id);
     }
-    conversations.setAlignedThrough(this.conversation.id, null);
+    conversations.markAligned(conversation.id);
   }
 
   #endsBeforeUs(page: EntriesPage): boolean {
     const end = endOf(page);
-    const head = this.deps.stores.messages.head(this.segment.id);
+    const head = this.deps.stores.messages.head(this.target.segment.id);
     return !page.hasMore && end !== undefined && head !== undefined && head.position >= end;
   }
 
@@ -217,11 +220,16 @@ export class VisibleDrain {
     const reason = `an entry of ${page.requiredBytes} bytes after position ${cursorPosition(page.cursor) ?? "?"} is beyond what the host hands out`;
     const event = { kind: "unreadable", happenedAt: at, messageCount: 1, detail: reason } as const;
     await retryWhileBusy(
-      () => this.deps.stores.events.recordOnce(this.conversation.id, event, at),
-      this.limits.busyMs,
+      () => this.deps.stores.events.recordOnce(this.target.conversation.id, event, at),
+      this.budget.busyMs,
     );
     return { kind: "unavailable", reason };
   }
+}
+
+/** True when the page is empty because its first entry is larger than the room it was given. */
+export function needsMoreRoom({ entries, requiredBytes }: EntriesPage, maxBytes: number): boolean {
+  return entries.length === 0 && requiredBytes !== undefined && requiredBytes > maxBytes;
 }
 
 /** The position behind the last entry of a transcript whose last page this is. */

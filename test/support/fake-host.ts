@@ -38,10 +38,14 @@ export class FakeHost implements TranscriptSource {
   readonly reads = { visible: 0, raw: 0 };
   /** Answers every read with this while set. */
   unavailable = false;
+  /** The most items the host puts on a page, whatever it is asked for. */
+  pageItems = Number.POSITIVE_INFINITY;
   readonly #sessions = new Map<string, Session>();
   readonly #current = new Map<string, string>();
   readonly #forks = new Map<string, string>();
   readonly #heartbeats = new Set<string>();
+  /** The reset that each message stands behind. */
+  readonly #resets = new Map<string, string | undefined>();
   #clock = Date.parse("2026-11-18T08:00:00.000Z");
 
   /** The clock of the fake world; hand it to `openLcm` as `now`. */
@@ -78,6 +82,7 @@ export class FakeHost implements TranscriptSource {
     });
     session.active.push(id);
     session.leaf = id;
+    this.#resets.set(id, session.reset?.id);
     return id;
   }
 
@@ -117,13 +122,13 @@ export class FakeHost implements TranscriptSource {
   /** Keeps everything before the entry and goes on from there under a new session id. */
   rewind(sessionKey: string, entryId: string): void {
     const old = this.#session(sessionKey);
-    this.#branchTo(sessionKey, old.active.slice(0, old.active.indexOf(entryId)), old);
+    this.#branchTo(sessionKey, old.active.slice(0, old.active.indexOf(entryId)), old, "rewind");
   }
 
   /** Goes on from another branch under a new session id. Returns the branch that was left. */
   switchTo(sessionKey: string, active: readonly string[]): string[] {
     const old = this.#session(sessionKey);
-    this.#branchTo(sessionKey, active, old);
+    this.#branchTo(sessionKey, active, old, "switch");
     return old.active;
   }
 
@@ -147,7 +152,7 @@ export class FakeHost implements TranscriptSource {
     const end = entryId === undefined ? parent.active.length : parent.active.indexOf(entryId);
     const childKey = `agent:main:dashboard:${randomUUID()}`;
     this.#forks.set(childKey, sessionKey);
-    this.#branchTo(childKey, parent.active.slice(0, end), parent);
+    this.#branchTo(childKey, parent.active.slice(0, end), parent, "rewind");
     return childKey;
   }
 
@@ -202,10 +207,11 @@ export class FakeHost implements TranscriptSource {
         return reset("anchor_moved");
     }
     const entries = [];
+    const maxItems = Math.min(limits.maxItems, this.pageItems);
     let bytes = 0;
     let requiredBytes: number | undefined;
     let position = cursor.lastMessagePosition + 1;
-    for (; position < session.active.length && entries.length < limits.maxItems; position += 1) {
+    for (; position < session.active.length && entries.length < maxItems; position += 1) {
       const event = this.#event(session, session.active[position] as string);
       const size = JSON.stringify(event).length;
       if (bytes + size > limits.maxBytes) {
@@ -250,7 +256,7 @@ export class FakeHost implements TranscriptSource {
     if (cursor.generation !== session.generation) return reset("generation_mismatch");
     const events = session.events
       .filter(({ seq }) => seq > cursor.lastSeq)
-      .slice(0, limits.maxItems);
+      .slice(0, Math.min(limits.maxItems, this.pageItems));
     const lastSeq = events.at(-1)?.seq ?? cursor.lastSeq;
     return {
       kind: "page",
@@ -264,12 +270,24 @@ export class FakeHost implements TranscriptSource {
     return this.#forks.get(ref.sessionKey);
   }
 
-  /** As the real host does, ignores a move to before the branch's last reset. */
-  #branchTo(sessionKey: string, wanted: readonly string[], source: Session): void {
+  /**
+   * As the real host does, ignores a move to a branch that does not go through the last reset. A rewind
+   * to the first message behind it does.
+   */
+  #branchTo(
+    sessionKey: string,
+    wanted: readonly string[],
+    source: Session,
+    kind: "rewind" | "switch",
+  ): void {
     const session = this.#create(sessionKey);
     const { reset } = source;
-    const floor = source.active.slice(0, reset?.floor ?? 0);
-    const honored = floor.every((id, position) => wanted[position] === id);
+    const floor = reset?.floor ?? 0;
+    const next = wanted[floor];
+    const shares = source.active.slice(0, floor).every((id, position) => wanted[position] === id);
+    const descends =
+      !reset || (next === undefined ? kind === "rewind" : this.#resets.get(next) === reset.id);
+    const honored = shares && wanted.length >= floor && descends;
     session.events = [...source.events];
     session.active = [...(honored ? wanted : source.active)];
     session.reset = reset;
