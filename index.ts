@@ -1,5 +1,6 @@
 // Plugin entry: registers the engine, the command, the CLI and the session hook; nothing else.
 
+import { existsSync } from "node:fs";
 import { lcmCommand } from "./src/cli/chat-command.js";
 import { registerLcmCli } from "./src/cli/index.js";
 import type { HostFacts } from "./src/cli/report.js";
@@ -46,11 +47,12 @@ const plugin = {
     });
     api.registerCommand(lcmCommand(hostFacts, readConfig));
     registerLcmCli(api, hostFacts, readConfig);
-    api.on("session_end", async ({ reason, sessionKey }, { agentId }) => {
+    api.on("session_end", async ({ reason, sessionKey, sessionId }, { agentId }) => {
       const { config } = readConfig();
-      if (reason !== "deleted" || !sessionKey || !config.enabled) return;
+      // What is stored is hidden even while the engine is off: it may be turned on again.
+      if (reason !== "deleted" || !sessionKey || !existsSync(config.databasePath)) return;
       const engine = createEngine(config);
-      await engine.sessionDeleted({ sessionKey, agentId });
+      await engine.sessionDeleted({ sessionKey, sessionId, agentId });
       await engine.dispose();
     });
   },
@@ -80,7 +82,7 @@ function databaseKeeper(api: OpenClawPluginApi): (path: string) => void {
   });
   return (path) => {
     try {
-      const lease = leaseDatabase(path);
+      const lease = leaseDatabase(path, hostLogger(api));
       kept?.release();
       kept = lease;
     } catch (error) {

@@ -10,6 +10,7 @@ import {
   acceptedTurn,
   type AssembleCall,
   type CommitTurnCall,
+  type DeletedCall,
   type IngestBatchCall,
   type IngestCall,
   type MaintainCall,
@@ -17,7 +18,7 @@ import {
   type SpawnCall,
   type SubagentEndCall,
 } from "./host-calls.js";
-import { messageTokens } from "./message-codec.js";
+import { roughTokens } from "./message-codec.js";
 import { classifySession, sessionRef } from "./session-policy.js";
 import type { Stores } from "./store/index.js";
 import { type SyncLimits, type SyncReport, syncTranscript } from "./transcript-sync/index.js";
@@ -40,8 +41,13 @@ export interface EngineDependencies {
 
 export const ENGINE_ID = "lossless-claw";
 
-/** Longer than any sane lock; a commit that gives up earlier would cost the next turn. */
-const COMMIT_BUSY_MS = 15_000;
+/** A commit holds its reply up. Gives it up to the host's outbox rather than to the user's patience. */
+const COMMIT_BUSY_MS = 2_500;
+/**
+ * A commit before the turn of another waits for a lock at the cost of that turn's reply; if it fails,
+ * that turn is served by legacy and filled in later.
+ */
+const REDELIVERY_BUSY_MS = 1_000;
 /** Bookkeeping on the reply path must not be felt. */
 const REPLY_PATH_BUSY_MS = 300;
 const BACKGROUND_BUSY_MS = 10_000;
@@ -139,7 +145,7 @@ export class LcmContextEngine {
     const session = this.#kept(call);
     if (session) await this.#recordTurnStart(session);
     const messages = Array.isArray(call?.messages) ? (call.messages as AgentMessage[]) : [];
-    const estimatedTokens = messages.reduce((sum, message) => sum + messageTokens(message), 0);
+    const estimatedTokens = messages.reduce((sum, message) => sum + roughTokens(message), 0);
     return { messages, estimatedTokens };
   }
 
@@ -196,12 +202,9 @@ export class LcmContextEngine {
   }
 
   /** The host deleted a session: its conversation is kept and hidden from every tool. */
-  async sessionDeleted(call: {
-    readonly sessionKey: string;
-    readonly agentId?: string | undefined;
-  }): Promise<void> {
+  async sessionDeleted(call: DeletedCall): Promise<void> {
     const session = this.#kept({
-      sessionId: "",
+      sessionId: call?.sessionId ?? "",
       sessionKey: call?.sessionKey,
       sessionTarget: call,
     });
@@ -220,7 +223,7 @@ export class LcmContextEngine {
     const { stores, config, log } = this.#deps;
     const outcome = await retryWhileBusy(
       () => commitTurn(stores(), turn, config, this.#nowIso()),
-      COMMIT_BUSY_MS,
+      this.#turnsStarted.size > 0 ? COMMIT_BUSY_MS : REDELIVERY_BUSY_MS,
     );
     if (outcome.status !== "deferred") return { status: outcome.status };
     log.warn(

@@ -55,6 +55,12 @@ export interface SubagentEndCall {
   readonly reason: string;
 }
 
+export interface DeletedCall {
+  readonly sessionKey: string;
+  readonly sessionId?: string | undefined;
+  readonly agentId?: string | undefined;
+}
+
 /** The turn that a commit names, or undefined when it does not name one that could be found again. */
 export function acceptedTurn(call: CommitTurnCall, session: SessionRef): AcceptedTurn | undefined {
   const first = readAnchor(call.admission);

@@ -36,11 +36,11 @@ export interface Lcm {
 
 /** Throws an `LcmError` when the database can not be opened; nothing is touched then. */
 export function openLcm(options: OpenLcmOptions): Lcm {
-  const lease = leaseDatabase(options.databasePath);
+  const log = options.log ?? silentLogger;
+  const lease = leaseDatabase(options.databasePath, log);
   const stores = createStores(lease.db);
   const config = completeConfig(options);
   const source = options.transcript ?? noTranscript;
-  const log = options.log ?? silentLogger;
   const now = options.now ?? Date.now;
   const engine = { stores: () => stores, config, source, log, now, release: () => {} };
   return {
@@ -74,7 +74,7 @@ export function createSelfOpeningEngine(
     ...options,
     stores: () => {
       if (!stores || !lease?.db.isOpen) {
-        lease = leaseDatabase(options.config.databasePath);
+        lease = leaseDatabase(options.config.databasePath, options.log);
         stores = createStores(lease.db);
       }
       return stores;

@@ -10,12 +10,14 @@ import type {
   SessionRef,
   TranscriptEntry,
   TranscriptSource,
+  VisiblePage,
 } from "./types.js";
 
 /** How our newest stored entry compares with the transcript's. */
 export type HeadCheck =
   | { readonly state: "equal"; readonly position: number }
-  | { readonly state: "behind"; readonly missing: number }
+  /** `more`: counting stopped at the first page with something missing. */
+  | { readonly state: "behind"; readonly missing: number; readonly more: boolean }
   | { readonly state: "unknown"; readonly reason: string };
 
 export interface SessionStatus {
@@ -40,6 +42,7 @@ export interface StatusDependencies {
 }
 
 const RECENT = 5;
+const MAX_BYTES = 64 * 1024 * 1024;
 const NOTHING_STORED: HeadCheck = { state: "unknown", reason: "nothing is stored yet" };
 
 export async function readStatus(deps: StatusDependencies, session?: SessionRef): Promise<Status> {
@@ -70,27 +73,27 @@ async function checkHead(
   const segment = stores.conversations.segment(conversation, session.sessionId);
   const head = segment && stores.messages.head(segment.id);
   if (!segment || !head) return NOTHING_STORED;
-  const page = await source.visible(session, {
-    ...(segment.visibleCursor === null ? {} : { cursor: segment.visibleCursor }),
-    maxItems: 1_000,
-    maxBytes: 64 * 1024 * 1024,
-  });
+  let cursor = segment.visibleCursor ?? undefined;
+  for (;;) {
+    const from = cursor === undefined ? {} : { cursor };
+    const page = await source.visible(session, { ...from, maxItems: 1_000, maxBytes: MAX_BYTES });
+    if (page.kind !== "page") return { state: "unknown", reason: whyUnknown(page) };
+    const missing = page.entries.filter((entry) => !holds(stores, segment.id, entry)).length;
+    if (missing > 0) return { state: "behind", missing, more: page.hasMore };
+    if (!page.hasMore) return { state: "equal", position: head.position };
+    if (page.cursor === cursor) return { state: "unknown", reason: "its cursor does not move" };
+    ({ cursor } = page);
+  }
+}
+
+function whyUnknown(page: Exclude<VisiblePage, { kind: "page" }>): string {
   switch (page.kind) {
-    case "page": {
-      const missing = page.entries.filter((entry) => !holds(stores, segment.id, entry)).length;
-      return missing > 0
-        ? { state: "behind", missing }
-        : { state: "equal", position: head.position };
-    }
     case "reset":
-      return {
-        state: "unknown",
-        reason: "the transcript was rotated; the next turn reads it again",
-      };
+      return "the transcript was rotated; the next turn reads it again";
     case "missing":
-      return { state: "unknown", reason: "the host has no transcript of this session" };
+      return "the host has no transcript of this session";
     case "unavailable":
-      return { state: "unknown", reason: page.reason };
+      return page.reason;
   }
 }
 

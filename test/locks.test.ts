@@ -42,11 +42,13 @@ async function elapsed(work: () => Promise<unknown>): Promise<number> {
 describe("commitTurn", () => {
   it.each(LOCKS)("waits while another process holds %s, and lets others work", async (begin) => {
     const { host, lcm, path } = await openWithOneTurn();
+    const engine = lcm.createEngine();
+    await engine.assemble({ ...host.ref(KEY), messages: [] });
     await lockElsewhere(path, begin, 1_000);
     let turns = 0;
     const ticking = setInterval(() => (turns += 1), 10);
     onTestFinished(() => clearInterval(ticking));
-    const waited = await elapsed(() => lcm.createEngine().commitTurn(turn(host, "two")));
+    const waited = await elapsed(() => engine.commitTurn(turn(host, "two")));
     expect(waited).toBeGreaterThan(300);
     expect(turns).toBeGreaterThan(20);
     expect(storedBranch(lcm, host.ref(KEY))).toEqual(host.transcript(KEY));
@@ -66,6 +68,14 @@ describe("commitTurn", () => {
     lock.release();
     await expect(lcm.createEngine().commitTurn(call)).resolves.toEqual({ status: "committed" });
     expect(storedBranch(lcm, host.ref(KEY))).toEqual(host.transcript(KEY));
+  });
+
+  it("gives up sooner before a turn, whose reply waits for it", async () => {
+    const { host, lcm, path } = await openWithOneTurn();
+    lockHere(path, "BEGIN IMMEDIATE");
+    const redelivery = lcm.createEngine().commitTurn(turn(host, "two"));
+    expect(await elapsed(() => redelivery.catch(() => undefined))).toBeLessThan(2_500);
+    await expect(redelivery).rejects.toMatchObject({ code: "BUSY" });
   });
 
   it("does not wait for readers", async () => {

@@ -1,6 +1,6 @@
 // The report behind `/lcm` and `openclaw lcm status`: where things stand, and what the host did to them.
 
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { renderReport } from "../src/cli/render-report.js";
@@ -10,6 +10,7 @@ import { openLcm } from "../src/lcm.js";
 import type { SessionRef } from "../src/types.js";
 import { FakeHost } from "./support/fake-host.js";
 import { assistantMessage, userMessage } from "./support/messages.js";
+import { createRelease01 } from "./support/release-01.js";
 import { temporaryDirectory } from "./support/workspace.js";
 
 const KEY = "agent:main:web1";
@@ -73,6 +74,17 @@ describe("whether it works", () => {
 Database: ${world.databasePath}, made by the first turn.`,
     );
     expect(readdirSync(world.directory)).toEqual([]);
+  });
+
+  it("leaves a database of an earlier release as it is, and says what will become of it", async () => {
+    const world = new World();
+    createRelease01(world.databasePath, "old-session", []);
+    const before = readFileSync(world.databasePath);
+    const report = await world.report({}, world.host.ref(KEY));
+    expect(report).toMatchObject({ active: true, state: "waiting" });
+    expect(renderReport(report)).toContain("the first turn backs it up and takes it over");
+    expect(readFileSync(world.databasePath).equals(before)).toBe(true);
+    expect(readdirSync(world.directory)).toEqual(["lcm.db"]);
   });
 
   it("before there is a conversation", async () => {
@@ -162,10 +174,14 @@ describe("how the store compares with the transcript", () => {
     await world.turn("one");
     world.play("two");
     const { session, text } = await world.sessionReport();
-    expect(session.head).toEqual({ state: "behind", missing: 2 });
+    expect(session.head).toEqual({ state: "behind", missing: 2, more: false });
     expect(text).toContain("The transcript is 2 messages ahead; the next turn fills them in.");
     world.host.append(KEY, userMessage("three", world.host.tick()));
-    expect((await world.sessionReport()).session.head).toEqual({ state: "behind", missing: 3 });
+    expect((await world.sessionReport()).session.head).toEqual({
+      state: "behind",
+      missing: 3,
+      more: false,
+    });
   });
 
   it("when a turn before the last one is missing", async () => {
@@ -177,7 +193,11 @@ describe("how the store compares with the transcript", () => {
     const lcm = openLcm({ databasePath, transcript: host, now: host.now });
     await lcm.createEngine().commitTurn(late);
     lcm.close();
-    expect((await world.sessionReport()).session.head).toEqual({ state: "behind", missing: 2 });
+    expect((await world.sessionReport()).session.head).toEqual({
+      state: "behind",
+      missing: 2,
+      more: false,
+    });
     await world.sync();
     expect((await world.sessionReport()).session.head).toEqual({ state: "equal", position: 5 });
   });

@@ -30,7 +30,7 @@ function headline(report: Report, time: ShowTime): string {
   if (report.state === "broken") {
     return `Lossless memory is not working, messages pass through unchanged: ${report.error}`;
   }
-  if (report.state === "absent") {
+  if (report.state === "absent" || report.state === "waiting") {
     return "Lossless memory is active; no turn has run through it yet.";
   }
   return sessionHeadline(report.status?.session, time) ?? "Lossless memory is active.";
@@ -77,7 +77,7 @@ function headLine(head: HeadCheck): string {
     case "equal":
       return "The store equals the transcript.";
     case "behind":
-      return `The transcript is ${plural(head.missing, "message")} ahead; the next turn fills them in.`;
+      return `The transcript is ${plural(head.missing, "message")}${head.more ? " or more" : ""} ahead; the next turn fills them in.`;
     case "unknown":
       return `The transcript was not compared: ${head.reason}.`;
   }
@@ -85,6 +85,9 @@ function headLine(head: HeadCheck): string {
 
 function databaseLine({ state, status, databasePath }: Report): string {
   if (state === "absent") return `Database: ${databasePath}, made by the first turn.`;
+  if (state === "waiting") {
+    return `Database: ${databasePath}, of an earlier release; the first turn backs it up and takes it over.`;
+  }
   if (!status) return `Database: ${databasePath}`;
   return `Database: ${databasePath}, ${databaseCounts(status)}.`;
 }

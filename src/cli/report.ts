@@ -1,8 +1,9 @@
 // The report behind `/lcm` and `openclaw lcm status`: the state of the store, and whether the host
-// uses it at all. Making it never creates a database.
+// uses it at all. Making it never creates or changes a database.
 
 import { existsSync } from "node:fs";
 import type { ResolvedConfig } from "../db/config.js";
+import { inspectBeforeOpening, needsMigration } from "../db/migration.js";
 import { ENGINE_ID } from "../engine.js";
 import { errorText } from "../errors.js";
 import { openLcm } from "../lcm.js";
@@ -23,7 +24,8 @@ export interface Report {
   readonly enabled: boolean;
   readonly slot: string;
   readonly databasePath: string;
-  readonly state: "ready" | "absent" | "broken";
+  /** `waiting`: a file that the first turn takes over from an earlier release. */
+  readonly state: "ready" | "absent" | "waiting" | "broken";
   /** Why the database can not be used, when it is broken. */
   readonly error?: string;
   /** What is wrong with the configuration. */
@@ -43,6 +45,8 @@ export async function makeReport(
   const common = { version: VERSION, enabled, slot, databasePath, problems, timezone };
   if (!existsSync(databasePath)) return { ...common, active: usable, state: "absent" };
   try {
+    const existing = inspectBeforeOpening(databasePath);
+    if (needsMigration(existing)) return { ...common, active: usable, state: "waiting" };
     const lcm = openLcm({ databasePath, config, transcript: host.transcript });
     try {
       return { ...common, active: usable, state: "ready", status: await lcm.status(session) };

@@ -29,7 +29,7 @@ export function turns(world: () => World): void {
       expect(world().memory.events(key)).toEqual({});
     });
 
-    test("the model receives what assemble returned", async () => {
+    test("the model receives the conversation whole and in order", async () => {
       const key = "agent:main:view";
       await world().turn(key, "alpha");
       await world().turn(key, 'CALL:exec:{"command":"echo beta-output"}');
