@@ -1,4 +1,5 @@
-// Plugin entry: registers the engine, the command, the CLI and the session hook; nothing else.
+// Plugin entry: registers the engine, the worker, the command, the CLI and the session hook; nothing
+// else.
 
 import { existsSync } from "node:fs";
 import { lcmCommand } from "./src/cli/chat-command.js";
@@ -6,18 +7,24 @@ import { registerLcmCli } from "./src/cli/index.js";
 import type { HostFacts } from "./src/cli/report.js";
 import { type LcmConfig, resolveConfig, type ResolvedConfig } from "./src/db/config.js";
 import { type Lease, leaseDatabase } from "./src/db/registry.js";
-import { ENGINE_ID, type LcmContextEngine } from "./src/engine.js";
+import type { LcmContextEngine } from "./src/engine.js";
+import { ENGINE_ID } from "./src/engine-info.js";
 import { errorText } from "./src/errors.js";
-import { createSelfOpeningEngine } from "./src/lcm.js";
+import { createBackground, createSelfOpeningEngine } from "./src/lcm.js";
 import {
   agentOfDirectory,
   asHostEngine,
   configSources,
+  DetachedContexts,
   hostLogger,
+  hostMemoryPrompt,
+  hostModel,
   hostTranscript,
   type OpenClawPluginApi,
   selectedEngine,
 } from "./src/openclaw-bridge.js";
+import { loadPrompts } from "./src/prompts/index.js";
+import { isWorkerRunning } from "./src/worker.js";
 
 const plugin = {
   id: ENGINE_ID,
@@ -29,12 +36,24 @@ const plugin = {
     const source = hostTranscript(api);
     const keepOpen = databaseKeeper(api);
     const readConfig = configReader(api);
+    const contexts = new DetachedContexts();
+    const model = hostModel(api, contexts);
+    const memoryPrompt = hostMemoryPrompt(api);
     const hostFacts = (): HostFacts => ({ slot: selectedEngine(api), transcript: source });
 
     const createEngine = (config: LcmConfig, agentDir?: string): LcmContextEngine => {
       keepOpen(config.databasePath);
       const agentId = agentOfDirectory(agentDir);
-      return createSelfOpeningEngine({ config, source, log, now: Date.now, agentId });
+      return createSelfOpeningEngine({
+        config,
+        source,
+        log,
+        now: Date.now,
+        agentId,
+        model,
+        memoryPrompt,
+        hasWorker: isWorkerRunning,
+      });
     };
 
     api.registerReload({ noopPrefixes: [`plugins.entries.${ENGINE_ID}.config`] });
@@ -45,6 +64,7 @@ const plugin = {
       }
       return asHostEngine(createEngine(config, context?.agentDir));
     });
+    api.registerService(workerService(api, readConfig, contexts));
     api.registerCommand(lcmCommand(hostFacts, readConfig));
     registerLcmCli(api, hostFacts, readConfig);
     api.on("session_end", async ({ reason, sessionKey, sessionId }, { agentId }) => {
@@ -58,18 +78,47 @@ const plugin = {
   },
 };
 
+/** The background of a gateway; embedded runs have no services and do a little after each turn. */
+function workerService(
+  api: OpenClawPluginApi,
+  readConfig: () => ResolvedConfig,
+  contexts: DetachedContexts,
+): Parameters<OpenClawPluginApi["registerService"]>[0] {
+  const background = createBackground({
+    // Nothing is spent on a memory that is not in use, and none is made before its first turn.
+    config: () => {
+      const { config } = readConfig();
+      const isUsed = config.enabled && selectedEngine(api) === ENGINE_ID;
+      return isUsed && existsSync(config.databasePath) ? config : undefined;
+    },
+    model: hostModel(api, contexts)(),
+    log: hostLogger(api),
+    now: Date.now,
+  });
+  return {
+    id: `${ENGINE_ID}-worker`,
+    start: () => {
+      contexts.remember();
+      background.start();
+    },
+    stop: () => background.stop(),
+  };
+}
+
 /** Reads the configuration as it is now, and says each thing that is wrong with it once. */
 function configReader(api: OpenClawPluginApi): (config?: unknown) => ResolvedConfig {
   const log = hostLogger(api);
   const said = new Set<string>();
   return (config) => {
     const resolved = resolveConfig(configSources(api, config));
-    for (const problem of resolved.problems) {
+    const prompts = loadPrompts(resolved.config.promptDir);
+    const problems = [...resolved.problems, ...prompts.problems];
+    for (const problem of problems) {
       if (said.has(problem)) continue;
       said.add(problem);
       log.warn(problem);
     }
-    return resolved;
+    return { config: resolved.config, problems };
   };
 }
 

@@ -3,13 +3,18 @@
 // No method throws for a reason the engine can handle. The one exception is `commitTurn` with a broken
 // store: failing keeps the turn in the host's outbox, an answer would lose it.
 
+import { recallGuidance } from "./assembler/guidance.js";
+import { type CompactAnswer, compactByHand, compactNow, NOTHING_STORED } from "./compact-call.js";
 import { retryWhileBusy } from "./db/connection.js";
 import type { LcmConfig } from "./db/config.js";
+import { ENGINE_INFO } from "./engine-info.js";
 import { errorText } from "./errors.js";
 import {
   acceptedTurn,
   type AssembleCall,
+  type BootstrapCall,
   type CommitTurnCall,
+  type CompactCall,
   type DeletedCall,
   type IngestBatchCall,
   type IngestCall,
@@ -18,13 +23,16 @@ import {
   type SpawnCall,
   type SubagentEndCall,
 } from "./host-calls.js";
-import { roughTokens } from "./message-codec.js";
 import { classifySession, sessionRef } from "./session-policy.js";
 import type { Stores } from "./store/index.js";
 import { type SyncLimits, type SyncReport, syncTranscript } from "./transcript-sync/index.js";
+import { CALL_TIMING, type CallTiming } from "./summarize/index.js";
+import { isoAt } from "./time-format.js";
 import { type AcceptedTurn, commitTurn } from "./turn-commit.js";
-import type { AgentMessage, Clock, Logger, SessionRef, TranscriptSource } from "./types.js";
-import { VERSION } from "./version.js";
+import { passThrough, Turns } from "./turns.js";
+import type { AgentMessage, Clock, Logger, Model, SessionRef, TranscriptSource } from "./types.js";
+import { ViewKeeper } from "./view-keeper.js";
+import { type WorkDependencies, workSlice } from "./work.js";
 
 export interface EngineDependencies {
   /** Reaches the stores; throws an `LcmError` while they can not be reached. */
@@ -35,11 +43,16 @@ export interface EngineDependencies {
   readonly now: Clock;
   /** The agent of sessions whose key does not name one. */
   readonly agentId?: string | undefined;
+  /** Who may be asked for summaries; a call of the host may bring its own. */
+  readonly model?: ((runtimeContext: unknown) => Model | undefined) | undefined;
+  /** True where a worker does what maintenance would otherwise do a little of. */
+  readonly hasWorker?: (() => boolean) | undefined;
+  /** What the host's memory plugins want the model to be told. */
+  readonly memoryPrompt?: ((call: AssembleCall) => Promise<string | undefined>) | undefined;
+  readonly timing?: CallTiming | undefined;
   /** Releases what `stores` holds. */
   readonly release: () => void;
 }
-
-export const ENGINE_ID = "lossless-claw";
 
 /** A commit holds its reply up. Gives it up to the host's outbox rather than to the user's patience. */
 const COMMIT_BUSY_MS = 2_500;
@@ -57,16 +70,16 @@ const BOOTSTRAP_LIMITS: SyncLimits = { busyMs: REPLY_PATH_BUSY_MS, workMs: 1_000
 /** The session's next turn waits for maintenance. */
 const MAINTENANCE_LIMITS: SyncLimits = { busyMs: BACKGROUND_BUSY_MS, workMs: 5_000 };
 
-/**
- * The host reads reasons: only an answer that says "nothing to compact" lets it go on with a turn that
- * wanted space; any other refusal ends the turn.
- */
-const NOTHING_TO_COMPACT = "nothing to compact: this release passes messages through unchanged";
-
 interface BootstrapAnswer {
   readonly bootstrapped: boolean;
   readonly importedMessages?: number;
   readonly reason?: string;
+}
+
+interface AssembleAnswer {
+  readonly messages: AgentMessage[];
+  readonly estimatedTokens: number;
+  readonly systemPromptAddition?: string;
 }
 
 interface CommitAnswer {
@@ -74,48 +87,20 @@ interface CommitAnswer {
 }
 
 export class LcmContextEngine {
-  readonly info = {
-    id: ENGINE_ID,
-    name: "Lossless Context Management",
-    version: VERSION,
-    ownsCompaction: true,
-    turnMaintenanceMode: "background" as const,
-    transcriptSemantics: {
-      currentTurnFence: "before-current-turn-entry-v1" as const,
-      turnAdvancementIdempotency: "atomic-idempotent-v1" as const,
-    },
-    acceptedHostParams: [
-      "sessionKey",
-      "sessionTarget",
-      "runtimeSettings",
-      "runtimeContext",
-      "availableTools",
-      "prompt",
-      "model",
-      "abortSignal",
-    ],
-    hostRequirements: {
-      "agent-run": {
-        requiredCapabilities: ["bootstrap" as const, "assemble-before-prompt" as const],
-        unsupportedMessage:
-          "lossless-claw needs a host that bootstraps sessions and lets the engine assemble the prompt.",
-      },
-    },
-  };
-
+  readonly info = ENGINE_INFO;
   readonly #deps: EngineDependencies;
   readonly #pending = new Set<Promise<unknown>>();
-  /** Session ids whose transcript this object has read to its end. */
-  readonly #synced = new Set<string>();
-  readonly #turnsStarted = new Set<string>();
+  readonly #turns: Turns;
 
   constructor(deps: EngineDependencies) {
     this.#deps = deps;
+    this.#turns = new Turns({ ...deps, busyMs: REPLY_PATH_BUSY_MS });
   }
 
-  async bootstrap(call: SessionCall): Promise<BootstrapAnswer> {
+  async bootstrap(call: BootstrapCall): Promise<BootstrapAnswer> {
     const session = this.#kept(call);
     if (!session) return { bootstrapped: false, reason: "this session is not stored" };
+    this.#turns.noteWindow(session, call.runtimeContext?.tokenBudget);
     const { outcome, added, reason } = await this.#sync(session, BOOTSTRAP_LIMITS);
     switch (outcome) {
       case "current":
@@ -135,18 +120,24 @@ export class LcmContextEngine {
     // A bootstrap has just read the transcript; after a commit there is something new in it.
     if (session && call.runtimeSettings === undefined) {
       await this.#sync(session, { ...MAINTENANCE_LIMITS, signal: call.abortSignal });
+      if (!this.#deps.hasWorker?.()) await this.#workSlice(session, call);
     }
     return { changed: false, bytesFreed: 0, rewrittenEntries: 0 };
   }
 
-  async assemble(
-    call: AssembleCall,
-  ): Promise<{ messages: AgentMessage[]; estimatedTokens: number }> {
+  async assemble(call: AssembleCall): Promise<AssembleAnswer> {
     const session = this.#kept(call);
-    if (session) await this.#recordTurnStart(session);
-    const messages = Array.isArray(call?.messages) ? (call.messages as AgentMessage[]) : [];
-    const estimatedTokens = messages.reduce((sum, message) => sum + roughTokens(message), 0);
-    return { messages, estimatedTokens };
+    // The host takes the addition of a turn's first call only.
+    const isFirst = !session || !this.#turns.has(session);
+    const memory = isFirst ? await this.#deps.memoryPrompt?.(call) : undefined;
+    const answer = session ? await this.#turns.assemble(session, call) : passThrough(call);
+    const { messages, estimatedTokens, hasSummaries } = answer;
+    const availableTools = call?.availableTools ?? new Set<string>();
+    const zone = this.#deps.config.timezone;
+    const guidance = recallGuidance({ hasSummaries, availableTools, zone });
+    const addition = [memory, guidance].filter((text) => text !== undefined).join("\n\n");
+    const extra = addition === "" ? {} : { systemPromptAddition: addition };
+    return { messages, estimatedTokens, ...extra };
   }
 
   async commitTurn(call: CommitTurnCall): Promise<CommitAnswer> {
@@ -173,8 +164,19 @@ export class LcmContextEngine {
     return { ingestedCount: added };
   }
 
-  async compact(_call: SessionCall): Promise<{ ok: boolean; compacted: boolean; reason: string }> {
-    return { ok: true, compacted: false, reason: NOTHING_TO_COMPACT };
+  async compact(call: CompactCall): Promise<CompactAnswer> {
+    const session = this.#kept(call);
+    if (!session) return NOTHING_STORED;
+    try {
+      const isManual = call.runtimeContext?.trigger === "manual";
+      return await this.#track(
+        isManual ? this.#compactByHand(session, call) : this.#compactNow(session, call),
+      );
+    } catch (error) {
+      const reason = errorText(error);
+      this.#deps.log.error(`${session.sessionKey} could not be compacted: ${reason}`);
+      return { ok: false, compacted: false, reason };
+    }
   }
 
   async prepareSubagentSpawn(
@@ -222,8 +224,8 @@ export class LcmContextEngine {
   async #commit(turn: AcceptedTurn): Promise<CommitAnswer> {
     const { stores, config, log } = this.#deps;
     const outcome = await retryWhileBusy(
-      () => commitTurn(stores(), turn, config, this.#nowIso()),
-      this.#turnsStarted.size > 0 ? COMMIT_BUSY_MS : REDELIVERY_BUSY_MS,
+      () => commitTurn(stores(), this.#keeper(), turn, config, this.#nowIso()),
+      this.#turns.size > 0 ? COMMIT_BUSY_MS : REDELIVERY_BUSY_MS,
     );
     if (outcome.status !== "deferred") return { status: outcome.status };
     log.warn(
@@ -255,9 +257,9 @@ export class LcmContextEngine {
   async #sync(session: SessionRef, limits: SyncLimits): Promise<SyncReport> {
     const { source, config, now, log, stores } = this.#deps;
     try {
-      const deps = { stores: stores(), source, policy: config, now };
+      const deps = { stores: stores(), keeper: this.#keeper(), source, policy: config, now };
       const report = await this.#track(syncTranscript(deps, session, limits));
-      if (report.outcome === "current") this.#synced.add(session.sessionId);
+      if (report.outcome === "current") this.#turns.noteRead(session);
       return report;
     } catch (error) {
       const reason = errorText(error);
@@ -266,36 +268,49 @@ export class LcmContextEngine {
     }
   }
 
-  /** Once per turn: the later calls of a turn's tool loop tell nothing new. */
-  async #recordTurnStart(session: SessionRef): Promise<void> {
-    if (this.#turnsStarted.has(session.sessionKey)) return;
-    this.#turnsStarted.add(session.sessionKey);
-    const startedAt = this.#nowIso();
-    const { sessionId } = session;
+  async #compactByHand(session: SessionRef, call: CompactCall): Promise<CompactAnswer> {
+    await this.#sync(session, BOOTSTRAP_LIMITS);
+    const work = this.#work(call.runtimeContext);
+    const conversation = work.stores.conversations.find(session);
+    return conversation ? compactByHand(work, conversation.id, call) : NOTHING_STORED;
+  }
+
+  async #compactNow(session: SessionRef, call: CompactCall): Promise<CompactAnswer> {
+    const work = this.#work(undefined);
+    const conversation = work.stores.conversations.find(session);
+    if (!conversation) return NOTHING_STORED;
+    const { target, ...answer } = await retryWhileBusy(
+      () => compactNow(work, conversation.id, call),
+      COMMIT_BUSY_MS,
+    );
+    if (target !== undefined) this.#turns.capAt(session, conversation.id, target);
+    return answer;
+  }
+
+  /** A little of what a worker would do, after a turn and where there is none. */
+  async #workSlice(session: SessionRef, call: MaintainCall): Promise<void> {
     try {
-      const stores = this.#deps.stores();
-      const record = (): void => {
-        const { id } = stores.conversations.findOrCreate(session, startedAt);
-        const position = this.#turnPosition(stores, session);
-        stores.events.recordTurnStart(id, { sessionId, position, startedAt });
-        stores.conversations.markActive(id, startedAt);
-      };
-      await retryWhileBusy(() => stores.db.transaction(record, "relaxed"), REPLY_PATH_BUSY_MS);
+      const slice = workSlice(this.#work(call.runtimeContext), session, call.abortSignal);
+      await this.#track(slice);
     } catch (error) {
-      this.#deps.log.error(
-        `messages pass through unchanged; the store can not be reached: ${errorText(error)}`,
-      );
+      this.#deps.log.warn(`summaries of ${session.sessionKey} wait: ${errorText(error)}`);
     }
   }
 
-  /** Where the turn that begins now stands; null when our knowledge of the transcript is not current. */
-  #turnPosition(stores: Stores, session: SessionRef): number | null {
-    const conversation = stores.conversations.find(session);
-    const segment =
-      conversation && stores.conversations.segment(conversation.id, session.sessionId);
-    if (!segment) return 0;
-    if (!this.#synced.has(session.sessionId)) return null;
-    return (stores.messages.head(segment.id)?.position ?? -1) + 1;
+  #work(runtimeContext: unknown): WorkDependencies {
+    const { stores, config, now, log, model, timing } = this.#deps;
+    return {
+      stores: stores(),
+      config,
+      model: model?.(runtimeContext),
+      now,
+      log,
+      timing: timing ?? CALL_TIMING,
+    };
+  }
+
+  #keeper(): ViewKeeper {
+    return new ViewKeeper(this.#deps.stores(), this.#deps.config);
   }
 
   /** The session of a call, when it is ours to keep. */
@@ -327,6 +342,6 @@ export class LcmContextEngine {
   }
 
   #nowIso(): string {
-    return new Date(this.#deps.now()).toISOString();
+    return isoAt(this.#deps.now());
   }
 }

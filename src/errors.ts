@@ -12,6 +12,8 @@ export type LcmErrorCode =
   | "BUSY"
   | "CLOSED"
   | "BAD_MESSAGE"
+  /** The host's policy does not let the plugin use a model as it asked to. */
+  | "MODEL_REFUSED"
   | "STORAGE";
 
 export class LcmError extends Error {

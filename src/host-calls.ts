@@ -10,14 +10,53 @@ export interface SessionCall {
   readonly sessionTarget?: { readonly agentId?: string | undefined } | undefined;
 }
 
+/** What the host tells about the run. Every part may be missing. */
+export interface RuntimeContext {
+  readonly provider?: unknown;
+  /** The model's name: `modelId` after a commit, `model` elsewhere. */
+  readonly model?: unknown;
+  readonly modelId?: unknown;
+  readonly tokenBudget?: unknown;
+  readonly modelContextWindow?: unknown;
+  /** Why a compaction is asked for, and which try it is. */
+  readonly trigger?: unknown;
+  readonly attempt?: unknown;
+  readonly llm?: unknown;
+}
+
+export interface RuntimeSettings {
+  readonly model?: { readonly provider?: unknown; readonly resolved?: unknown } | undefined;
+  readonly limits?:
+    | { readonly promptTokenBudget?: unknown; readonly maxOutputTokens?: unknown }
+    | undefined;
+}
+
+export interface BootstrapCall extends SessionCall {
+  readonly runtimeContext?: RuntimeContext | undefined;
+}
+
 export interface MaintainCall extends SessionCall {
   readonly abortSignal?: AbortSignal | undefined;
   /** Given after a bootstrap or a compaction, not after a commit. */
   readonly runtimeSettings?: unknown;
+  readonly runtimeContext?: RuntimeContext | undefined;
 }
 
 export interface AssembleCall extends SessionCall {
   readonly messages: readonly unknown[];
+  readonly tokenBudget?: number | undefined;
+  readonly prompt?: string | undefined;
+  readonly model?: string | undefined;
+  readonly availableTools?: ReadonlySet<string> | undefined;
+  readonly runtimeSettings?: RuntimeSettings | undefined;
+}
+
+export interface CompactCall extends SessionCall {
+  readonly tokenBudget?: number | undefined;
+  readonly currentTokenCount?: number | undefined;
+  readonly customInstructions?: string | undefined;
+  readonly abortSignal?: AbortSignal | undefined;
+  readonly runtimeContext?: RuntimeContext | undefined;
 }
 
 export interface IngestCall extends SessionCall {
@@ -42,6 +81,7 @@ export interface CommitTurnCall extends SessionCall {
   readonly terminal: TranscriptAnchor;
   readonly messages: readonly unknown[];
   readonly isHeartbeat?: boolean | undefined;
+  readonly runtimeContext?: RuntimeContext | undefined;
 }
 
 export interface SpawnCall {
@@ -61,6 +101,13 @@ export interface DeletedCall {
   readonly agentId?: string | undefined;
 }
 
+/** A number of tokens that a host told, if it is one. */
+export function tokenCount(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) && value > 0
+    ? Math.floor(value)
+    : undefined;
+}
+
 /** The turn that a commit names, or undefined when it does not name one that could be found again. */
 export function acceptedTurn(call: CommitTurnCall, session: SessionRef): AcceptedTurn | undefined {
   const first = readAnchor(call.admission);
@@ -76,6 +123,7 @@ export function acceptedTurn(call: CommitTurnCall, session: SessionRef): Accepte
     last,
     messages: Array.isArray(call.messages) ? call.messages : [],
     isHeartbeat: call.isHeartbeat === true,
+    contextWindow: tokenCount(call.runtimeContext?.modelContextWindow) ?? null,
   };
 }
 

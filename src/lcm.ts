@@ -7,21 +7,29 @@ import { type Lease, leaseDatabase } from "./db/registry.js";
 import { type EngineDependencies, LcmContextEngine } from "./engine.js";
 import { readStatus, type Status } from "./status.js";
 import { createStores, type Stores } from "./store/index.js";
+import { CALL_TIMING, type CallTiming } from "./summarize/index.js";
 import {
   type Clock,
   type Logger,
+  type Model,
+  type ModelAnswer,
+  type ModelRequest,
   type SessionRef,
   silentLogger,
   type TranscriptSource,
 } from "./types.js";
+import { Worker } from "./worker.js";
 
 export interface OpenLcmOptions {
   readonly databasePath: string;
   readonly config?: Partial<LcmConfig>;
   /** The host's transcript; without one, turns reach the store through `commitTurn` alone. */
   readonly transcript?: TranscriptSource;
+  /** Stands for the host's model. Without one, summaries are written without a model. */
+  readonly summarize?: (request: ModelRequest) => Promise<ModelAnswer | string>;
   readonly log?: Logger;
   readonly now?: Clock;
+  readonly timing?: CallTiming;
 }
 
 export interface Lcm {
@@ -29,6 +37,8 @@ export interface Lcm {
   readonly stores: Stores;
   /** A fresh engine object, as the host asks for one every turn. */
   createEngine(): LcmContextEngine;
+  /** The background, which here works only when told to. */
+  readonly worker: Worker;
   status(session?: SessionRef): Promise<Status>;
   /** Releases everything. The database closes when its last user in the process lets go. */
   close(): void;
@@ -36,19 +46,35 @@ export interface Lcm {
 
 /** Throws an `LcmError` when the database can not be opened; nothing is touched then. */
 export function openLcm(options: OpenLcmOptions): Lcm {
-  const log = options.log ?? silentLogger;
+  const { transcript: source = noTranscript, log = silentLogger, now = Date.now } = options;
   const lease = leaseDatabase(options.databasePath, log);
   const stores = createStores(lease.db);
   const config = completeConfig(options);
-  const source = options.transcript ?? noTranscript;
-  const now = options.now ?? Date.now;
-  const engine = { stores: () => stores, config, source, log, now, release: () => {} };
+  const model = options.summarize && asModel(options.summarize);
+  const timing = options.timing ?? CALL_TIMING;
+  const shared = { config, log, now, timing };
+  const engine = {
+    ...shared,
+    stores: () => stores,
+    source,
+    model: () => model,
+    hasWorker: () => true,
+    release: () => {},
+  };
   return {
     config,
     stores,
     createEngine: () => new LcmContextEngine(engine),
-    status: (session) => readStatus({ stores, source, config }, session),
+    worker: new Worker({ open: () => ({ ...shared, stores, model }) }),
+    status: (session) => readStatus({ stores, source, config, now }, session),
     close: () => lease.release(),
+  };
+}
+
+function asModel(summarize: NonNullable<OpenLcmOptions["summarize"]>): Model {
+  return async (request) => {
+    const answer = await summarize(request);
+    return typeof answer === "string" ? { text: answer } : answer;
   };
 }
 
@@ -68,19 +94,69 @@ function completeConfig({ databasePath, config }: OpenLcmOptions): LcmConfig {
 export function createSelfOpeningEngine(
   options: Omit<EngineDependencies, "stores" | "release">,
 ): LcmContextEngine {
-  let lease: Lease | undefined;
-  let stores: Stores | undefined;
+  const store = new SelfOpeningStore(options.log);
   return new LcmContextEngine({
     ...options,
-    stores: () => {
-      if (!stores || !lease?.db.isOpen) {
-        lease = leaseDatabase(options.config.databasePath, options.log);
-        stores = createStores(lease.db);
-      }
-      return stores;
-    },
-    release: () => lease?.release(),
+    stores: () => store.open(options.config.databasePath),
+    release: () => store.release(),
   });
+}
+
+export interface BackgroundOptions {
+  /** The configuration as it is now; undefined while there is nothing to do in the background. */
+  readonly config: () => LcmConfig | undefined;
+  readonly model: Model;
+  readonly log: Logger;
+  readonly now: Clock;
+}
+
+/** The worker of a gateway, which keeps its database open while it runs. */
+export function createBackground({ config, model, log, now }: BackgroundOptions): {
+  start(): void;
+  stop(): Promise<void>;
+} {
+  const store = new SelfOpeningStore(log);
+  const worker = new Worker({
+    open: () => {
+      const current = config();
+      if (!current) return undefined;
+      const stores = store.open(current.databasePath);
+      return { stores, config: current, model, now, log, timing: CALL_TIMING };
+    },
+  });
+  return {
+    start: () => worker.start(),
+    stop: async () => {
+      await worker.stop();
+      store.release();
+    },
+  };
+}
+
+/** Stores over the database at a path, which may change, go away and come back. */
+class SelfOpeningStore {
+  #lease: Lease | undefined;
+  #stores: Stores | undefined;
+  #path: string | undefined;
+
+  constructor(private readonly log: Logger) {}
+
+  open(path: string): Stores {
+    if (!this.#stores || !this.#lease?.db.isOpen || this.#path !== path) {
+      const lease = leaseDatabase(path, this.log);
+      this.release();
+      this.#lease = lease;
+      this.#path = path;
+      this.#stores = createStores(lease.db);
+    }
+    return this.#stores;
+  }
+
+  release(): void {
+    this.#lease?.release();
+    this.#lease = undefined;
+    this.#stores = undefined;
+  }
 }
 
 const noTranscript: TranscriptSource = {

@@ -19,6 +19,8 @@ export interface EncodedMessage {
   readonly body: string;
   /** False for rows the host keeps in the transcript but never sends to a model. */
   readonly inContext: boolean;
+  /** True for what a user sent, but for words typed into a running turn. */
+  readonly startsTurn: boolean;
   readonly tokens: number;
   /** UTC ISO-8601 with milliseconds. */
   readonly createdAt: string;
@@ -45,6 +47,7 @@ export function encodeMessage(message: unknown, receivedAt: string): EncodedMess
     role: message.role,
     body: toJson(message),
     inContext: isInContext(message),
+    startsTurn: message.role === "user" && !isSteered(message),
     tokens: parts.reduce((sum, part) => sum + part.tokens, FRAME_TOKENS),
     createdAt: messageTime(message) ?? receivedAt,
     parts,
@@ -55,8 +58,20 @@ export function encodeMessage(message: unknown, receivedAt: string): EncodedMess
 export function encodeAny(value: unknown, receivedAt: string): EncodedMessage {
   if (isAgentMessage(value)) return encodeMessage(value, receivedAt);
   const body = toJson(value ?? null);
-  const tokens = estimateTokens(body);
-  return { role: "unknown", body, inContext: false, tokens, createdAt: receivedAt, parts: [] };
+  return {
+    role: "unknown",
+    body,
+    inContext: false,
+    startsTurn: false,
+    tokens: estimateTokens(body),
+    createdAt: receivedAt,
+    parts: [],
+  };
+}
+
+/** The tokens of a user message that says this and nothing else. */
+export function userMessageTokens(text: string): number {
+  return FRAME_TOKENS + estimateTokens(text);
 }
 
 /**
@@ -133,7 +148,8 @@ function messageTime(message: AgentMessage): string | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }
 
-function blocksOf(message: AgentMessage): Record<string, unknown>[] {
+/** The blocks of a message; a plain string is one block of text. */
+export function blocksOf(message: AgentMessage): Record<string, unknown>[] {
   const { content } = message;
   if (typeof content === "string") return [{ type: "text", text: content }];
   if (Array.isArray(content)) {

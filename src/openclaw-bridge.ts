@@ -1,12 +1,16 @@
 // The only module that knows OpenClaw. A narrow, typed facade of what the host offers this product.
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import { homedir } from "node:os";
 import type { OpenClawConfig, OpenClawPluginApi } from "openclaw/plugin-sdk/plugin-entry";
 import type { ConfigSources } from "./db/config.js";
 import type { LcmContextEngine } from "./engine.js";
-import { errorText } from "./errors.js";
+import { errorText, LcmError } from "./errors.js";
+import type { AssembleCall } from "./host-calls.js";
 import type {
   Logger,
+  Model,
+  ModelRequest,
   PageLimits,
   RawPage,
   SessionRef,
@@ -64,6 +68,116 @@ function loadTranscriptRuntime(): Promise<TranscriptRuntime> {
   // A variable, because there is nothing for the compiler to resolve.
   const name = "openclaw/plugin-sdk/session-transcript-runtime";
   return import(name) as Promise<TranscriptRuntime>;
+}
+
+type Complete = OpenClawPluginApi["runtime"]["llm"]["complete"];
+type AsyncContext = <T>(work: () => T) => T;
+
+/**
+ * Async contexts from which the host lets a plugin ask a model outside of any turn. The host ties work
+ * to the context it was begun in, and which one is alive depends on what was reloaded since; none
+ * outlives everything, so they are tried in turn.
+ */
+export class DetachedContexts {
+  readonly #contexts: AsyncContext[] = [AsyncLocalStorage.snapshot()];
+
+  /** Adds the caller's context; call it where no turn is in progress. */
+  remember(): void {
+    this.#contexts.push(AsyncLocalStorage.snapshot());
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    let refusal: unknown;
+    for (const context of [...this.#contexts, ...hostContext()]) {
+      try {
+        return await context(work);
+      } catch (error) {
+        if (!/inventory has retired|work scope is closed/i.test(errorText(error))) throw error;
+        refusal = error;
+      }
+    }
+    throw refusal;
+  }
+}
+
+/** The host's own way out of its bookkeeping: private, so it comes last and may be missing. */
+function hostContext(): AsyncContext[] {
+  const holder = globalThis as { [key: symbol]: unknown };
+  const resource = holder[Symbol.for("openclaw.detachedAsyncContext")];
+  const isUsable =
+    resource !== null && typeof resource === "object" && "runInAsyncScope" in resource;
+  if (!isUsable || typeof resource.runInAsyncScope !== "function") return [];
+  return [(work) => (resource.runInAsyncScope as (work: unknown) => never)(work)];
+}
+
+/** The model that a host call brings along, or the plugin's own way to one. */
+export function hostModel(api: OpenClawPluginApi, contexts: DetachedContexts) {
+  return (runtimeContext?: unknown): Model => {
+    const llm = (runtimeContext as { llm?: { complete?: unknown } } | undefined)?.llm;
+    if (typeof llm?.complete === "function") return asModel(llm.complete as Complete);
+    return asModel((params) => contexts.run(() => api.runtime.llm.complete(params)));
+  };
+}
+
+function asModel(complete: Complete): Model {
+  return async (request) => {
+    try {
+      const { text, provider, model, usage } = await complete(completion(request));
+      const inputTokens = sum(usage.inputTokens, usage.cacheReadTokens, usage.cacheWriteTokens);
+      const { outputTokens, costUsd } = usage;
+      return { text, model: `${provider}/${model}`, inputTokens, outputTokens, costUsd };
+    } catch (error) {
+      throw isRefusal(error) ? refused(request, error) : error;
+    }
+  };
+}
+
+function completion({ prompt, maxTokens, temperature, model, signal }: ModelRequest) {
+  return {
+    messages: [{ role: "user" as const, content: prompt }],
+    maxTokens,
+    temperature,
+    reasoning: "off" as const,
+    purpose: "lossless-claw.summary",
+    signal,
+    ...(model === "" ? {} : { model }),
+  };
+}
+
+function sum(...counts: (number | undefined)[]): number | undefined {
+  const known = counts.filter((count) => count !== undefined);
+  return known.length === 0 ? undefined : known.reduce((total, count) => total + count, 0);
+}
+
+function isRefusal(error: unknown): boolean {
+  return (
+    typeof error === "object" &&
+    error !== null &&
+    "code" in error &&
+    error.code === "LLM_COMPLETION_NOT_AUTHORIZED"
+  );
+}
+
+function refused({ model }: ModelRequest, error: unknown): LcmError {
+  const text = `OpenClaw does not let lossless-claw use ${model === "" ? "a model" : `"${model}"`} (${errorText(error)}). Set plugins.entries.lossless-claw.llm.allowModelOverride to true, name the model in its allowedModels if there is such a list, or unset summaryModel (LCM_SUMMARY_MODEL).`;
+  return new LcmError("MODEL_REFUSED", text, { cause: error });
+}
+
+/** What the active memory plugin wants the model to be told; with our engine the host leaves it to us. */
+export function hostMemoryPrompt(api: OpenClawPluginApi) {
+  return async (call: AssembleCall): Promise<string | undefined> => {
+    try {
+      const { buildMemorySystemPromptAddition } = await import("openclaw/plugin-sdk/core");
+      const { availableTools, sessionKey } = call;
+      return buildMemorySystemPromptAddition({
+        availableTools: new Set(availableTools),
+        ...(sessionKey === undefined ? {} : { agentSessionKey: sessionKey }),
+      });
+    } catch (error) {
+      hostLogger(api).warn(`the memory prompt is missing: ${errorText(error)}`);
+      return undefined;
+    }
+  };
 }
 
 /** The host's transcript, with its refusals turned into answers. */

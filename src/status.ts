@@ -1,10 +1,17 @@
 // What the store knows about itself and one session, gathered for people and programs.
 
+import {
+  type ContextStatus,
+  contextStatus,
+  type SummaryStatus,
+  summaryStatus,
+} from "./context-status.js";
 import type { LcmConfig } from "./db/config.js";
 import { classifySession, type SessionClass } from "./session-policy.js";
 import type { ConversationCounts, DatabaseCounts } from "./store/status-store.js";
 import type { Stores } from "./store/index.js";
 import type {
+  Clock,
   ConversationId,
   SegmentId,
   SessionRef,
@@ -26,10 +33,13 @@ export interface SessionStatus {
   /** Null before the session's first turn through the engine. */
   readonly conversation: ConversationCounts | null;
   readonly head: HeadCheck;
+  /** Null before the session's first turn with a budget. */
+  readonly context: ContextStatus | null;
 }
 
 export interface Status {
   readonly database: DatabaseCounts;
+  readonly summaries: SummaryStatus;
   readonly session?: SessionStatus;
   /** The conversations used last, newest first. Empty when a session was asked for. */
   readonly recent: readonly ConversationCounts[];
@@ -39,6 +49,7 @@ export interface StatusDependencies {
   readonly stores: Stores;
   readonly source: TranscriptSource;
   readonly config: LcmConfig;
+  readonly now: Clock;
 }
 
 const RECENT = 5;
@@ -48,8 +59,12 @@ const NOTHING_STORED: HeadCheck = { state: "unknown", reason: "nothing is stored
 export async function readStatus(deps: StatusDependencies, session?: SessionRef): Promise<Status> {
   const { status } = deps.stores;
   const database = status.database();
-  if (session) return { database, session: await readSession(deps, session), recent: [] };
-  return { database, recent: status.recent(RECENT).map((id) => status.conversation(id)) };
+  const summaries = summaryStatus(deps.stores, deps.config, deps.now);
+  if (session) {
+    return { database, summaries, session: await readSession(deps, session), recent: [] };
+  }
+  const recent = status.recent(RECENT).map((id) => status.conversation(id));
+  return { database, summaries, recent };
 }
 
 async function readSession(deps: StatusDependencies, session: SessionRef): Promise<SessionStatus> {
@@ -61,6 +76,7 @@ async function readSession(deps: StatusDependencies, session: SessionRef): Promi
     class: classifySession(session.sessionKey, config),
     conversation: found ? stores.status.conversation(found.id) : null,
     head: found ? await checkHead(deps, { ...session, sessionId }, found.id) : NOTHING_STORED,
+    context: found ? contextStatus(stores, config, found.id) : null,
   };
 }
 

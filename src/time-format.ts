@@ -1,25 +1,94 @@
 // Times as people read them, in the operator's zone. Pure.
 
-/** `2026-02-17 15:37 PST`: date, time to the minute, zone. */
-export function formatTimestamp(iso: string, timeZone: string): string {
+export interface TimeFormat {
+  readonly zone: string;
+  /** `2026-02-17 15:37 PST`: date, time to the minute, zone. */
+  timestamp(iso: string): string;
+  /** `2026-02-17 07:37–17:21 PST`, or across days `2026-02-17 22:10 – 2026-02-18 01:30 PST`. */
+  range(from: string, to: string): string;
+  /** `2026-02-17T15:37:00`: the time on the wall, without its zone. */
+  local(iso: string): string;
+  /** Midnight that began the day of a moment, as UTC. */
+  dayStart(iso: string): string;
+}
+
+/** A moment as it is stored: UTC ISO-8601 with milliseconds. */
+export function isoAt(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+interface Wall {
+  readonly date: string;
+  readonly minute: string;
+  readonly second: string;
+  /** As people write it: `PST`, `GMT+5:30`. */
+  readonly zone: string;
+}
+
+const HOUR_MS = 3_600_000;
+
+export function timeFormat(zone: string): TimeFormat {
+  const formatter = new Intl.DateTimeFormat("en-US", {
+    timeZone: zone,
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
+    timeZoneName: "short",
+  });
+  const wall = (iso: string): Wall | undefined => readWall(formatter, iso);
+  const timestamp = (iso: string): string => {
+    const at = wall(iso);
+    return at ? `${at.date} ${at.minute} ${at.zone}` : iso;
+  };
+  return {
+    zone,
+    timestamp,
+    range: (from, to) => {
+      const [start, end] = [wall(from), wall(to)];
+      return start && end ? formatRange(start, end) : `${timestamp(from)} – ${timestamp(to)}`;
+    },
+    local: (iso) => {
+      const at = wall(iso);
+      return at ? `${at.date}T${at.minute}:${at.second}` : iso;
+    },
+    dayStart: (iso) => dayStart(iso, (moment) => wall(moment)?.date),
+  };
+}
+
+function readWall(formatter: Intl.DateTimeFormat, iso: string): Wall | undefined {
   const date = new Date(iso);
-  if (Number.isNaN(date.getTime())) return iso;
-  const parts = new Map(
-    new Intl.DateTimeFormat("en-US", {
-      timeZone,
-      year: "numeric",
-      month: "2-digit",
-      day: "2-digit",
-      hour: "2-digit",
-      minute: "2-digit",
-      hourCycle: "h23",
-      timeZoneName: "short",
-    })
-      .formatToParts(date)
-      .map(({ type, value }) => [type, value]),
+  if (Number.isNaN(date.getTime())) return undefined;
+  const parts = Object.fromEntries(
+    formatter.formatToParts(date).map(({ type, value }) => [type, value]),
   );
-  const [year, month, day, hour, minute, zone] = (
-    ["year", "month", "day", "hour", "minute", "timeZoneName"] as const
-  ).map((type) => parts.get(type));
-  return `${year}-${month}-${day} ${hour}:${minute} ${zone}`;
+  return {
+    date: `${parts["year"]}-${parts["month"]}-${parts["day"]}`,
+    minute: `${parts["hour"]}:${parts["minute"]}`,
+    second: String(parts["second"]),
+    zone: String(parts["timeZoneName"]),
+  };
+}
+
+/** The zone is said once, but where it changed in between. */
+function formatRange(start: Wall, end: Wall): string {
+  const zone = start.zone === end.zone ? "" : ` ${start.zone}`;
+  const from = `${start.date} ${start.minute}${zone}`;
+  if (start.date !== end.date) return `${from} – ${end.date} ${end.minute} ${end.zone}`;
+  return start.minute === end.minute && zone === ""
+    ? `${from} ${end.zone}`
+    : `${from}–${end.minute} ${end.zone}`;
+}
+
+/** Walks back: no zone is described by a fixed offset, and a day may have 23, 24 or 25 hours. */
+function dayStart(iso: string, dayOf: (iso: string) => string | undefined): string {
+  const day = dayOf(iso);
+  let start = Math.floor(new Date(iso).getTime() / 1_000) * 1_000;
+  for (const step of [HOUR_MS, HOUR_MS / 60, 1_000]) {
+    while (dayOf(new Date(start - step).toISOString()) === day) start -= step;
+  }
+  return new Date(start).toISOString();
 }

@@ -1,11 +1,13 @@
 // Stores one accepted turn in one transaction. The advancement key makes it idempotent; entry ids make
 // it meet rows that the transcript brought first.
 
+import { usageSample } from "./calibration.js";
 import { errorText } from "./errors.js";
 import { isSkippedHeartbeat, type HeartbeatPolicy } from "./heartbeat.js";
 import { encodeMessage, isAgentMessage, type EncodedMessage } from "./message-codec.js";
 import type { ReceiptState } from "./store/receipt-store.js";
 import type { Stores } from "./store/index.js";
+import type { ViewKeeper } from "./view-keeper.js";
 import type {
   AgentMessage,
   ConversationId,
@@ -28,6 +30,8 @@ export interface AcceptedTurn {
   readonly last: TurnAnchor;
   readonly messages: readonly unknown[];
   readonly isHeartbeat: boolean;
+  /** Of the model that answered, when the host told it. */
+  readonly contextWindow: number | null;
 }
 
 export type CommitOutcome =
@@ -37,6 +41,7 @@ export type CommitOutcome =
 
 export function commitTurn(
   stores: Stores,
+  keeper: ViewKeeper,
   turn: AcceptedTurn,
   policy: HeartbeatPolicy,
   now: string,
@@ -46,8 +51,11 @@ export function commitTurn(
     if (stores.receipts.exists(turn.advancementKey)) return { status: "duplicate" };
     const endedAt = reading.ok ? reading.encoded.at(-1)?.createdAt : undefined;
     const target = openTarget(stores, turn.session, endedAt ?? now, now);
-    const commit = new Commit(stores, turn, target, now);
+    const commit = new Commit(stores, keeper, turn, target, now);
     if (!reading.ok) return commit.defer(reading.reason);
+    recordUsage(stores, reading, now);
+    const { contextWindow } = turn;
+    stores.conversations.recordTurnFacts(target.conversationId, { contextWindow });
     const isSkipped = isSkippedHeartbeat(reading.messages, turn.isHeartbeat, policy);
     return isSkipped && !commit.isStored() ? commit.skip() : commit.store(reading.encoded);
   });
@@ -73,6 +81,19 @@ function readPayload({ messages, first, last }: AcceptedTurn, now: string): Read
   } catch (error) {
     return { ok: false, reason: errorText(error) };
   }
+}
+
+/** What the host reports of a turn's usage corrects our token estimates. */
+function recordUsage(
+  { calibration }: Stores,
+  { messages, encoded }: Extract<Reading, { ok: true }>,
+  now: string,
+): void {
+  const sample = usageSample(
+    messages,
+    encoded.map(({ tokens }) => tokens),
+  );
+  if (sample) calibration.record(sample.model, sample, now);
 }
 
 interface Target {
@@ -109,6 +130,7 @@ function openTarget(
 class Commit {
   constructor(
     private readonly stores: Stores,
+    private readonly keeper: ViewKeeper,
     private readonly turn: AcceptedTurn,
     private readonly target: Target,
     private readonly now: string,
@@ -129,13 +151,13 @@ class Commit {
       lastEntry: last.entryId,
       count: encoded.length,
     });
-    const head = messages.head(this.target.segmentId);
-    const inOrder = head === undefined || head.position < first.position;
+    const head = messages.head(this.target.segmentId)?.position ?? -1;
     const receipt = this.#writeReceipt("stored");
     const added = encoded
       .map((message, offset) => this.#storeAt(offset, message, receipt, known[offset]))
       .filter((id) => id !== undefined);
-    this.#updateView(added, inOrder);
+    if (this.target.isCurrent) this.#updateView(added, head);
+    this.stores.work.noteDebt(this.target.conversationId, this.now);
     return { status: "committed" };
   }
 
@@ -151,7 +173,7 @@ class Commit {
       const buriedEntry = this.#entryIdAt(position - first.position);
       messages.place(this.target.segmentId, position, { buriedEntry });
     }
-    this.#updateView([], true);
+    if (this.target.isCurrent) this.#updateView([], first.position - 1);
     return { status: "committed" };
   }
 
@@ -165,16 +187,17 @@ class Commit {
     return { status: "deferred", reason };
   }
 
-  /** New rows at the end are appended; anything else publishes the view anew. */
-  #updateView(added: readonly MessageId[], inOrder: boolean): void {
-    const { conversationId, segmentId, isCurrent } = this.target;
-    const { views } = this.stores;
-    if (!isCurrent) return;
-    if (views.isStale(conversationId) || (!inOrder && added.length > 0)) {
-      views.rebuild(conversationId, segmentId);
-    } else {
-      for (const id of added) views.append(conversationId, id);
-    }
+  /**
+   * New rows behind the head are appended. Behind a gap they must wait: the transcript has not been
+   * read so far yet, and a view with a hole in it would be summarized as if there was none.
+   */
+  #updateView(added: readonly MessageId[], head: number): void {
+    const { conversationId, segmentId } = this.target;
+    const { views, messages } = this.stores;
+    const { position } = this.turn.first;
+    if (position !== head + 1 && added.length > 0) views.markStale(conversationId);
+    if (!views.state(conversationId).isStale) this.keeper.append(conversationId, added);
+    else if (messages.isWhole(segmentId)) this.keeper.rebuild(conversationId, segmentId, this.now);
   }
 
   /** Stores the row at an offset unless it is there already. Returns a row that is new to the view. */

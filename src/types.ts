@@ -7,6 +7,8 @@ export type ConversationId = Branded<number, "ConversationId">;
 export type SegmentId = Branded<number, "SegmentId">;
 export type MessageId = Branded<number, "MessageId">;
 export type ReceiptId = Branded<number, "ReceiptId">;
+/** `sum_` and 16 hex digits. */
+export type SummaryId = Branded<string, "SummaryId">;
 
 /** A message as the host hands it over. Nothing but its being an object with a role is relied on. */
 export interface AgentMessage {
@@ -29,6 +31,27 @@ export interface Logger {
   warn(text: string): void;
   error(text: string): void;
 }
+
+/** What a summary is asked of: the host's model, or what stands for it in tests. */
+export interface ModelRequest {
+  readonly prompt: string;
+  readonly maxTokens: number;
+  readonly temperature: number;
+  /** Provider and model to use instead of the host's choice; empty for the host's. */
+  readonly model: string;
+  readonly signal: AbortSignal;
+}
+
+export interface ModelAnswer {
+  readonly text: string;
+  /** Provider and model that answered, when known. */
+  readonly model?: string | undefined;
+  readonly inputTokens?: number | undefined;
+  readonly outputTokens?: number | undefined;
+  readonly costUsd?: number | undefined;
+}
+
+export type Model = (request: ModelRequest) => Promise<ModelAnswer>;
 
 export const silentLogger: Logger = { info() {}, warn() {}, error() {} };
 

@@ -21,7 +21,8 @@ async function play(host: FakeHost, lcm: Lcm, text: string, key = KEY) {
 
 function viewTexts(lcm: Lcm, host: FakeHost, key = KEY): unknown[] {
   const conversation = lcm.stores.conversations.find(host.ref(key));
-  const ids = new Set(lcm.stores.views.messageIds(conversation!.id));
+  const items = lcm.stores.views.newest(conversation!.id, 1_000);
+  const ids = new Set(items.flatMap((item) => ("messageId" in item ? [item.messageId] : [])));
   const segment = lcm.stores.conversations.segment(conversation!.id, host.ref(key).sessionId);
   return lcm.stores.messages
     .branch(segment!.id)

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { renderReport } from "../src/cli/render-report.js";
 import { makeReport } from "../src/cli/report.js";
 import type { Lcm } from "../src/lcm.js";
-import { formatTimestamp } from "../src/time-format.js";
+import { timeFormat } from "../src/time-format.js";
 import type { AgentMessage, TranscriptSource } from "../src/types.js";
 import { FakeHost } from "./support/fake-host.js";
 import { assistantMessage, toolLoop, userMessage } from "./support/messages.js";
@@ -213,6 +213,6 @@ describe("times", () => {
     ["2026-06-01T12:00:00.000Z", "Australia/Lord_Howe", "2026-06-01 22:30 GMT+10:30"],
     ["no time at all", "UTC", "no time at all"],
   ])("%s in %s reads %s", (iso, zone, shown) => {
-    expect(formatTimestamp(iso, zone)).toBe(shown);
+    expect(timeFormat(zone).timestamp(iso)).toBe(shown);
   });
 });

@@ -1,19 +1,23 @@
 // The report in plain lines. Pure.
 
-import { ENGINE_ID } from "../engine.js";
+import { ENGINE_ID } from "../engine-info.js";
 import type { HeadCheck, SessionStatus, Status } from "../status.js";
 import type { ConversationCounts } from "../store/status-store.js";
-import { formatTimestamp } from "../time-format.js";
+import { timeFormat } from "../time-format.js";
+import { contextLines, summaryLines } from "./render-context.js";
 import type { Report } from "./report.js";
+import { formatBytes, plural } from "./words.js";
 
 type ShowTime = (iso: string) => string;
 
 export function renderReport(report: Report): string {
-  const time: ShowTime = (iso) => formatTimestamp(iso, report.timezone);
+  const time: ShowTime = timeFormat(report.timezone).timestamp;
   const { status } = report;
   return [
     headline(report, time),
     ...(status?.session ? sessionLines(status.session, time) : []),
+    ...(status?.session?.context ? contextLines(status.session.context) : []),
+    ...(status ? summaryLines(status.summaries, time) : []),
     databaseLine(report),
     ...(status?.recent ?? []).map((one) => `  ${one.sessionKey}: ${counts(one, time)}`),
     ...report.problems.map((problem) => `Configuration: ${problem}`),
@@ -96,15 +100,4 @@ function databaseCounts({ database }: Status): string {
   const { bytes, messages, conversations, hiddenConversations } = database;
   const hidden = hiddenConversations > 0 ? ` (and ${hiddenConversations} deleted in OpenClaw)` : "";
   return `${formatBytes(bytes)}, ${plural(messages, "message")} in ${plural(conversations, "conversation")}${hidden}`;
-}
-
-function plural(number: number, noun: string): string {
-  return `${number.toLocaleString("en-US")} ${noun}${number === 1 ? "" : "s"}`;
-}
-
-function formatBytes(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  const units = ["KiB", "MiB", "GiB", "TiB"];
-  const power = Math.min(Math.floor(Math.log2(bytes) / 10), units.length);
-  return `${(bytes / 1024 ** power).toFixed(1)} ${units[power - 1]}`;
 }

@@ -4,7 +4,7 @@
 import { existsSync } from "node:fs";
 import type { ResolvedConfig } from "../db/config.js";
 import { inspectBeforeOpening, needsMigration } from "../db/migration.js";
-import { ENGINE_ID } from "../engine.js";
+import { ENGINE_ID } from "../engine-info.js";
 import { errorText } from "../errors.js";
 import { openLcm } from "../lcm.js";
 import type { Status } from "../status.js";

@@ -12,8 +12,18 @@ export interface Conversation {
   readonly forkedFrom: ConversationId | null;
   readonly activeSince: string | null;
   readonly bootstrappedAt: string | null;
-  readonly viewVersion: number;
   readonly createdAt: string;
+  /** Of the last turn that began or was committed. */
+  readonly updatedAt: string;
+  /** Deleted in the host. */
+  readonly hiddenAt: string | null;
+}
+
+/** What the last turn told about its model. */
+export interface TurnFacts {
+  readonly contextWindow: number | null;
+  readonly budgetBase: number | null;
+  readonly model: string | null;
 }
 
 export interface Segment {
@@ -29,7 +39,7 @@ export interface Segment {
 
 const CONVERSATION = `conversation_id AS id, agent_id AS agentId, session_key AS sessionKey,
   session_id AS sessionId, forked_from AS forkedFrom, active_since AS activeSince, bootstrapped_at AS bootstrappedAt,
-  view_version AS viewVersion, created_at AS createdAt`;
+  created_at AS createdAt, updated_at AS updatedAt, hidden_at AS hiddenAt`;
 
 const SEGMENT = `segment_id AS id, conversation_id AS conversationId, session_id AS sessionId,
   visible_cursor AS visibleCursor, earlier_cursor AS earlierCursor, raw_cursor AS rawCursor,
@@ -132,6 +142,45 @@ export class ConversationStore {
       sessionId,
     );
     return changes > 0;
+  }
+
+  get(id: ConversationId): Conversation | undefined {
+    return this.#db.get<Conversation>(
+      `SELECT ${CONVERSATION} FROM conversations WHERE conversation_id = ?`,
+      id,
+    );
+  }
+
+  /** The segment of the host session that is current under a conversation's key. */
+  currentSegment(conversation: ConversationId): SegmentId | undefined {
+    return this.#db.get<{ id: SegmentId }>(
+      `SELECT s.segment_id AS id FROM conversations c
+       JOIN segments s ON s.conversation_id = c.conversation_id AND s.session_id = c.session_id
+       WHERE c.conversation_id = ?`,
+      conversation,
+    )?.id;
+  }
+
+  turnFacts(conversation: ConversationId): TurnFacts {
+    const row = this.#db.get<TurnFacts>(
+      `SELECT context_window AS contextWindow, budget_base AS budgetBase, turn_model AS model
+       FROM conversations WHERE conversation_id = ?`,
+      conversation,
+    );
+    return row ?? { contextWindow: null, budgetBase: null, model: null };
+  }
+
+  /** Keeps what was known where nothing is told. */
+  recordTurnFacts(conversation: ConversationId, facts: Partial<TurnFacts>): void {
+    this.#db.run(
+      `UPDATE conversations SET context_window = coalesce(?, context_window),
+         budget_base = coalesce(?, budget_base), turn_model = coalesce(?, turn_model)
+       WHERE conversation_id = ?`,
+      facts.contextWindow ?? null,
+      facts.budgetBase ?? null,
+      facts.model ?? null,
+      conversation,
+    );
   }
 
   /** True when a host session is the current one under its key. */

@@ -1,19 +1,29 @@
 // All stores over one database.
 
 import type { Database } from "../db/connection.js";
+import { AttemptStore } from "./attempt-store.js";
+import { BoundaryStore } from "./boundary-store.js";
+import { CalibrationStore } from "./calibration-store.js";
 import { ConversationStore } from "./conversation-store.js";
 import { EventStore } from "./event-store.js";
 import { MessageStore } from "./message-store.js";
 import { ReceiptStore } from "./receipt-store.js";
 import { StatusStore } from "./status-store.js";
+import { SummaryStore } from "./summary-store.js";
 import { ViewStore } from "./view-store.js";
+import { WorkStore } from "./work-store.js";
 
 export interface Stores {
   readonly db: Database;
   readonly conversations: ConversationStore;
   readonly messages: MessageStore;
   readonly receipts: ReceiptStore;
+  readonly boundaries: BoundaryStore;
   readonly views: ViewStore;
+  readonly summaries: SummaryStore;
+  readonly attempts: AttemptStore;
+  readonly work: WorkStore;
+  readonly calibration: CalibrationStore;
   readonly events: EventStore;
   readonly status: StatusStore;
 }
@@ -24,7 +34,12 @@ export function createStores(db: Database): Stores {
     conversations: new ConversationStore(db),
     messages: new MessageStore(db),
     receipts: new ReceiptStore(db),
+    boundaries: new BoundaryStore(db),
     views: new ViewStore(db),
+    summaries: new SummaryStore(db),
+    attempts: new AttemptStore(db),
+    work: new WorkStore(db),
+    calibration: new CalibrationStore(db),
     events: new EventStore(db),
     status: new StatusStore(db),
   };

@@ -1,6 +1,7 @@
 // Messages and where they stand in a segment. Writes assume the caller's transaction.
 
 import type { Database } from "../db/connection.js";
+import { LcmError } from "../errors.js";
 import { decodeMessage, type EncodedMessage } from "../message-codec.js";
 import type { AgentMessage, ConversationId, MessageId, ReceiptId, SegmentId } from "../types.js";
 
@@ -10,6 +11,19 @@ export interface StoredMessage {
   readonly role: string;
   readonly createdAt: string;
   readonly message: AgentMessage;
+}
+
+export interface SourceMessage {
+  readonly id: MessageId;
+  readonly message: AgentMessage;
+  readonly createdAt: string;
+  readonly tokens: number;
+}
+
+/** A message that goes to a model, as far as a view needs to know it. */
+export interface BranchRow {
+  readonly id: MessageId;
+  readonly tokens: number;
 }
 
 /** What stands at a position: a message, or (without one) a tombstone. */
@@ -44,14 +58,15 @@ export class MessageStore {
   ): MessageId {
     const id = this.#db.run(
       `INSERT INTO messages (conversation_id, entry_id, receipt_id, receipt_offset, role, in_context,
-                             token_count, created_at, body)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+                             starts_turn, token_count, created_at, body)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       conversation,
       identity.entryId,
       identity.receiptId ?? null,
       identity.receiptOffset ?? null,
       encoded.role,
       encoded.inContext ? 1 : 0,
+      encoded.startsTurn ? 1 : 0,
       encoded.tokens,
       encoded.createdAt,
       encoded.body,
@@ -78,11 +93,13 @@ export class MessageStore {
   /** Replaces what release 0.1.x kept of a message by the exact original. Needs an operator action. */
   replaceBody(message: MessageId, entryId: string, encoded: EncodedMessage): void {
     this.#db.run(
-      `UPDATE messages SET entry_id = ?, role = ?, in_context = ?, token_count = ?, created_at = ?, body = ?
+      `UPDATE messages SET entry_id = ?, role = ?, in_context = ?, starts_turn = ?, token_count = ?,
+         created_at = ?, body = ?
        WHERE message_id = ?`,
       entryId,
       encoded.role,
       encoded.inContext ? 1 : 0,
+      encoded.startsTurn ? 1 : 0,
       encoded.tokens,
       encoded.createdAt,
       encoded.body,
@@ -151,6 +168,79 @@ export class MessageStore {
 
   setEntryId(message: MessageId, entryId: string): void {
     this.#db.run("UPDATE messages SET entry_id = ? WHERE message_id = ?", entryId, message);
+  }
+
+  /** A message that is known to be stored. */
+  get(message: MessageId): AgentMessage {
+    const row = this.#db.get<{ body: string }>(
+      "SELECT body FROM messages WHERE message_id = ?",
+      message,
+    );
+    if (!row) throw new LcmError("CORRUPT", `${this.#db.path}: message ${message} is not stored.`);
+    return decodeMessage(row.body);
+  }
+
+  /** The messages of a list, in the list's order. */
+  sources(ids: readonly MessageId[]): SourceMessage[] {
+    return this.#db
+      .all<Omit<SourceMessage, "message"> & { body: string }>(
+        `SELECT m.message_id AS id, m.created_at AS createdAt, m.token_count AS tokens, m.body
+         FROM json_each(?) j JOIN messages m ON m.message_id = j.value ORDER BY j.key`,
+        JSON.stringify(ids),
+      )
+      .map(({ body, ...row }) => ({ ...row, message: decodeMessage(body) }));
+  }
+
+  /** Those of the messages that go to a model, in the list's order. */
+  forView(ids: readonly MessageId[]): BranchRow[] {
+    return this.#db.all<BranchRow>(
+      `SELECT m.message_id AS id, m.token_count AS tokens
+       FROM json_each(?) j JOIN messages m ON m.message_id = j.value
+       WHERE m.in_context = 1 ORDER BY j.key`,
+      JSON.stringify(ids),
+    );
+  }
+
+  /** What of a segment's branch goes to a model, in order from a position on. */
+  branchFrom(segment: SegmentId, position: number): BranchRow[] {
+    return this.#db.all<BranchRow>(
+      `SELECT m.message_id AS id, m.token_count AS tokens
+       FROM transcript_entries t JOIN messages m USING (message_id)
+       WHERE t.segment_id = ? AND t.position >= ? AND m.in_context = 1 ORDER BY t.position`,
+      segment,
+      position,
+    );
+  }
+
+  /** True when a message that goes to a model stands from one position up to another. */
+  isShownBetween(segment: SegmentId, from: number, to: number): boolean {
+    const row = this.#db.get(
+      `SELECT 1 FROM transcript_entries t JOIN messages m USING (message_id)
+       WHERE t.segment_id = ? AND t.position >= ? AND t.position < ? AND m.in_context = 1 LIMIT 1`,
+      segment,
+      from,
+      to,
+    );
+    return row !== undefined;
+  }
+
+  /** True when nothing is missing between the first and the last known place of a segment. */
+  isWhole(segment: SegmentId): boolean {
+    const row = this.#db.get<{ whole: number }>(
+      `SELECT count(*) = coalesce(max(position), -1) + 1 AS whole
+       FROM transcript_entries WHERE segment_id = ?`,
+      segment,
+    );
+    return row?.whole === 1;
+  }
+
+  /** Where a message stands on a segment's branch, if it does. */
+  positionOf(segment: SegmentId, message: MessageId): number | undefined {
+    return this.#db.get<{ position: number }>(
+      "SELECT position FROM transcript_entries WHERE message_id = ? AND segment_id = ?",
+      message,
+      segment,
+    )?.position;
   }
 
   placeAt(segment: SegmentId, position: number): Place | undefined {

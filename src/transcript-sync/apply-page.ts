@@ -14,6 +14,7 @@ import {
 import type { Receipt } from "../store/receipt-store.js";
 import type { Stores } from "../store/index.js";
 import type { ConversationId, MessageId, SegmentId, TranscriptEntry } from "../types.js";
+import type { ViewKeeper } from "../view-keeper.js";
 
 /** A message that no commit had delivered. */
 export interface FilledEntry {
@@ -27,6 +28,7 @@ export interface FilledEntry {
 
 export interface PageContext {
   readonly stores: Stores;
+  readonly keeper: ViewKeeper;
   readonly conversationId: ConversationId;
   readonly segmentId: SegmentId;
   /** The view shows this segment; another one's rows must not enter it. */
@@ -212,7 +214,7 @@ function placeEntry(context: PageContext, entry: TranscriptEntry, id: MessageId 
   // New rows at the end are appended; anything else means that the view is published anew.
   const inOrder = !before && (head === undefined || head.position < position);
   if (!inOrder) views.markStale(context.conversationId);
-  else if (id !== null) views.append(context.conversationId, id);
+  else if (id !== null) context.keeper.append(context.conversationId, [id]);
 }
 
 function isHeartbeat(message: unknown): boolean {

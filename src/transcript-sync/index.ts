@@ -106,7 +106,7 @@ async function findAligned(
 
 /** Reports what no page did, and publishes the view anew if anything but its end has changed. */
 function finish(
-  { stores, now }: SyncDependencies,
+  { stores, keeper, now }: SyncDependencies,
   { conversation, segment }: Opened,
   unreported: readonly FilledEntry[],
   isThrough: boolean,
@@ -114,13 +114,14 @@ function finish(
   const at = isoNow(now);
   const { conversations, views } = stores;
   const isNew = conversation.bootstrappedAt === null;
-  const settles = isThrough && (isNew || views.isStale(conversation.id));
+  const settles = isThrough && (isNew || views.state(conversation.id).isStale);
   if (unreported.length === 0 && !settles) return;
   stores.db.transaction(() => {
     recordGaps(stores, conversation, segment, unreported, at);
     if (!settles) return;
     const isShown = conversations.isCurrent(conversation.id, segment.sessionId);
-    if (isShown && views.isStale(conversation.id)) views.rebuild(conversation.id, segment.id);
+    if (isShown && views.state(conversation.id).isStale)
+      keeper.rebuild(conversation.id, segment.id, at);
     conversations.markBootstrapped(conversation.id, at);
   });
 }

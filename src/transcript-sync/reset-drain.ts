@@ -111,11 +111,11 @@ export class ResetDrain {
       const walk = findResets(page.events, this.#lastEntry, (event) =>
         stores.messages.knowsEntry(conversationId, event)
           ? event
-          : stores.views.entryBefore(id, event),
+          : stores.boundaries.entryBefore(id, event),
       );
       const place = { lastEntry: walk.lastEntry, lastEvent: walk.lastEvent ?? this.#lastEvent };
       stores.conversations.saveRawCursor(id, { cursor: page.cursor, ...place });
-      const added = walk.boundaries.filter((boundary) => stores.views.addBoundary(id, boundary));
+      const added = walk.boundaries.filter((boundary) => stores.boundaries.add(id, boundary));
       if (added.length > 0) stores.views.markStale(conversationId);
       return place;
     });

@@ -1,6 +1,6 @@
 // Finds the resets in the raw log: the only trace of a reset that kept the session id. Pure.
 
-import type { Boundary } from "../store/view-store.js";
+import type { Boundary } from "../store/boundary-store.js";
 import type { RawEvent } from "../types.js";
 
 interface Walk {

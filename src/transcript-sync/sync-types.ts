@@ -2,10 +2,13 @@
 
 import type { HeartbeatPolicy } from "../heartbeat.js";
 import type { Stores } from "../store/index.js";
+import { isoAt } from "../time-format.js";
 import type { Clock, TranscriptSource } from "../types.js";
+import type { ViewKeeper } from "../view-keeper.js";
 
 export interface SyncDependencies {
   readonly stores: Stores;
+  readonly keeper: ViewKeeper;
   readonly source: TranscriptSource;
   readonly policy: HeartbeatPolicy;
   readonly now: Clock;
@@ -44,5 +47,5 @@ export const PAGE_BYTES = 512 * 1024;
 export const MAX_PAGE_BYTES = 64 * 1024 * 1024;
 
 export function isoNow(now: Clock): string {
-  return new Date(now()).toISOString();
+  return isoAt(now());
 }

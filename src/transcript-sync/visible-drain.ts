@@ -141,6 +141,7 @@ export class VisibleDrain {
     const { whole, open } = this.#takeEntries(page);
     const { filled, run, unreported } = stores.db.transaction(() => {
       const result = this.#aligning(at, () => this.#applyEntries(whole, at));
+      if (result.filled.length > 0) stores.work.noteDebt(this.target.conversation.id, at);
       if (!page.hasMore) this.#settle(page);
       if (open.length === 0) stores.conversations.saveVisibleCursor(segment.id, page.cursor);
       return { ...result, unreported: this.#report(result.filled, page, at) };
@@ -160,10 +161,11 @@ export class VisibleDrain {
   }
 
   #applyEntries(entries: readonly TranscriptEntry[], now: string): ReturnType<typeof applyPage> {
-    const { stores, policy } = this.deps;
+    const { stores, keeper, policy } = this.deps;
     const { conversation, segment, session, aligned } = this.target;
     const context = {
       stores,
+      keeper,
       conversationId: conversation.id,
       segmentId: segment.id,
       isCurrent: stores.conversations.isCurrent(conversation.id, session.sessionId),

@@ -5,7 +5,7 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 
 /** How a value is read from text and what it must be, beyond what the JSON type says. */
-export type ValueKind = "boolean" | "number" | "path" | "text" | "timezone" | "list";
+export type ValueKind = "boolean" | "number" | "choice" | "path" | "text" | "timezone" | "list";
 
 /** What every key carries besides its JSON schema. */
 export interface KeyMetadata {
@@ -15,8 +15,10 @@ export interface KeyMetadata {
   readonly description: string;
   /** Absent for paths, whose default lies in the state directory (see `stateFile`). */
   readonly default?: boolean | number | string | readonly string[];
-  /** For paths: the file name in OpenClaw's state directory that is used by default. */
+  /** For paths with a default: the file name in OpenClaw's state directory. */
   readonly stateFile?: string;
+  /** For choices: what may be chosen. */
+  readonly choices?: readonly string[];
   /** What an empty default stands for, in words. */
   readonly emptyMeans?: string;
 }
@@ -36,6 +38,9 @@ const count = (
 
 const path = (env: string, stateFile: string, title: string, description: string) =>
   Type.String({ kind: "path", env, stateFile, title, description });
+
+const optionalPath = (env: string, emptyMeans: string, title: string, description: string) =>
+  Type.String({ kind: "path", env, default: "", emptyMeans, title, description });
 
 const text = (env: string, emptyMeans: string, title: string, description: string) =>
   Type.String({ kind: "text", env, default: "", emptyMeans, title, description });
@@ -159,6 +164,50 @@ export const LcmConfigSchema = Type.Object({
     "the provider OpenClaw uses",
     "Summary provider",
     "Provider of the summary model, when the model's name does not carry it.",
+  ),
+  summaryFormat: Type.Union([Type.Literal("full"), Type.Literal("compact")], {
+    kind: "choice",
+    choices: ["full", "compact"],
+    env: "LCM_SUMMARY_FORMAT",
+    default: "full",
+    title: "Summary format",
+    description:
+      "How a summary is shown to the model: `full` names its sources and times in ISO form, `compact` spends about half the wrapper's tokens.",
+  }),
+  customInstructions: text(
+    "LCM_CUSTOM_INSTRUCTIONS",
+    "none",
+    "Custom instructions",
+    "What every summary prompt is told beside its own rules, for example what to keep above all.",
+  ),
+  promptDir: optionalPath(
+    "LCM_PROMPT_DIR",
+    "the built-in prompts",
+    "Prompt directory",
+    "Directory with templates of your own: `leaf.md`, `condensed-d1.md`, `condensed-d2.md`, `condensed-d3.md`. Each that is there replaces the built-in one.",
+  ),
+  summaryTokensPerDay: count(
+    "LCM_SUMMARY_TOKENS_PER_DAY",
+    5_000_000,
+    0,
+    "Summary tokens per day",
+    "Most tokens a day that summaries may send to a model, in your time zone. Beyond it summaries are made without a model. 0 sets no limit.",
+  ),
+  summaryCostPerDay: Type.Number({
+    kind: "number",
+    env: "LCM_SUMMARY_COST_PER_DAY",
+    default: 5,
+    minimum: 0,
+    title: "Summary cost per day",
+    description:
+      "Most US dollars a day that summaries may cost, as far as OpenClaw knows the model's prices. 0 sets no limit.",
+  }),
+  promptCacheMinutes: count(
+    "LCM_PROMPT_CACHE_MINUTES",
+    5,
+    0,
+    "Prompt cache minutes",
+    "How long your provider keeps its prompt cache. A conversation that was idle for longer is compacted above half the threshold, when a changed prompt costs nothing.",
   ),
   autocompactDisabled: flag(
     "LCM_AUTOCOMPACT_DISABLED",

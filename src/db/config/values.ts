@@ -43,6 +43,8 @@ export function describeAllowed(schema: KeySchema): string {
       return "true or false";
     case "number":
       return describeNumber(schema);
+    case "choice":
+      return (schema.choices ?? []).join(" or ");
     case "path":
       return "a path; a leading ~/ stands for your home directory";
     case "timezone":

@@ -3,7 +3,9 @@
 //
 // That release knew neither session keys nor transcript entries, and kept message text but not always
 // the exact message. The copied rows therefore wait, under a placeholder key, to be adopted by the
-// session they came from and aligned with its transcript (see transcript-sync/alignment.ts).
+// session they came from and aligned with its transcript (see transcript-sync/alignment.ts). Its view
+// is not copied: once the rows are aligned it is derived from the branch, with every node that is whole
+// on it.
 
 import type { Database, Row } from "../connection.js";
 
@@ -42,7 +44,6 @@ export function importRelease01(
   copyMessages(db, tables.has("message_parts"));
   copySummaries(db);
   if (tables.has("large_files")) copyLargeFiles(db);
-  copyContextItems(db);
   for (const table of present) db.exec(`DROP TABLE old_${table}`);
   backfillSummaries(db);
 }
@@ -69,9 +70,10 @@ function copyConversations(db: Database): void {
     ? isoOrNull("bootstrapped_at")
     : "NULL";
   db.exec(`INSERT INTO conversations
-    (conversation_id, agent_id, session_key, session_id, title, bootstrapped_at, unaligned, created_at, updated_at)
+    (conversation_id, agent_id, session_key, session_id, title, bootstrapped_at, unaligned, view_stale,
+     created_at, updated_at)
     SELECT conversation_id, 'main', '${RELEASE_01_KEY_PREFIX}' || conversation_id || ':' || session_id,
-           session_id, title, ${bootstrapped}, 1, ${iso("created_at")}, ${iso("updated_at")}
+           session_id, title, ${bootstrapped}, 1, 1, ${iso("created_at")}, ${iso("updated_at")}
     FROM old_conversations`);
 }
 
@@ -95,13 +97,14 @@ function partsOf(db: Database, message: number): OldPart[] {
 function copyMessage(db: Database, row: OldMessage, parts: readonly OldPart[]): void {
   const message = rebuildMessage(row, parts);
   db.run(
-    `INSERT INTO messages (message_id, conversation_id, role, in_context, token_count, created_at, body)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO messages (message_id, conversation_id, role, in_context, starts_turn, token_count, created_at, body)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     row.id,
     row.conversationId,
     message.role,
     // Release 0.1.x stored its own compaction events as system messages; no model should see them.
     row.role === "system" ? 0 : 1,
+    message.role === "user" ? 1 : 0,
     row.tokens,
     row.createdAt,
     JSON.stringify(message),
@@ -196,7 +199,9 @@ function copySummaries(db: Database): void {
     INSERT INTO summary_parents (summary_id, ordinal, parent_summary_id)
       SELECT summary_id, row_number() OVER (PARTITION BY summary_id ORDER BY ordinal, parent_summary_id) - 1,
              parent_summary_id
-      FROM old_summary_parents WHERE ${KNOWN_SUMMARY} AND parent_${KNOWN_SUMMARY};`);
+      FROM old_summary_parents WHERE ${KNOWN_SUMMARY} AND parent_${KNOWN_SUMMARY};
+    INSERT INTO publications (summary_id, view_version, published_at)
+      SELECT summary_id, 0, created_at FROM summaries;`);
 }
 
 function copyLargeFiles(db: Database): void {
@@ -204,15 +209,6 @@ function copyLargeFiles(db: Database): void {
       (file_id, conversation_id, file_name, mime_type, byte_size, storage_uri, exploration_summary, created_at)
     SELECT file_id, conversation_id, file_name, mime_type, byte_size, storage_uri, exploration_summary, ${iso("created_at")}
     FROM old_large_files WHERE ${KNOWN_CONVERSATION}`);
-}
-
-function copyContextItems(db: Database): void {
-  db.exec(`INSERT INTO context_items (conversation_id, ordinal, item_type, message_id, summary_id)
-    SELECT conversation_id, row_number() OVER (PARTITION BY conversation_id ORDER BY ordinal) * 1024,
-           item_type, message_id, summary_id
-    FROM old_context_items
-    WHERE ${KNOWN_CONVERSATION} AND (message_id IS NULL OR ${KNOWN_MESSAGE})
-      AND (summary_id IS NULL OR ${KNOWN_SUMMARY})`);
 }
 
 /**
@@ -226,6 +222,12 @@ function backfillSummaries(db: Database): void {
     now,
   ).lastId;
   db.exec(`UPDATE summaries SET depth = 0, descendant_count = 0,
+      message_count = (SELECT count(*) FROM summary_messages sm
+                       WHERE sm.summary_id = summaries.summary_id),
+      first_message_id = (SELECT message_id FROM summary_messages sm
+                          WHERE sm.summary_id = summaries.summary_id ORDER BY ordinal LIMIT 1),
+      last_message_id = (SELECT message_id FROM summary_messages sm
+                         WHERE sm.summary_id = summaries.summary_id ORDER BY ordinal DESC LIMIT 1),
       earliest_at = (SELECT min(m.created_at) FROM summary_messages sm JOIN messages m USING (message_id)
                      WHERE sm.summary_id = summaries.summary_id),
       latest_at   = (SELECT max(m.created_at) FROM summary_messages sm JOIN messages m USING (message_id)
@@ -280,9 +282,12 @@ function sourcesOf(db: Database, id: string): string[] {
 
 function settle(db: Database, id: string): void {
   db.run(
-    `UPDATE summaries SET (depth, earliest_at, latest_at, descendant_count) = (
+    `UPDATE summaries SET
+       (depth, earliest_at, latest_at, descendant_count, message_count, first_message_id,
+        last_message_id) = (
        SELECT coalesce(max(s.depth), 0) + 1, min(coalesce(s.earliest_at, s.created_at)),
-              max(coalesce(s.latest_at, s.created_at)), coalesce(sum(s.descendant_count + 1), 0)
+              max(coalesce(s.latest_at, s.created_at)), coalesce(sum(s.descendant_count + 1), 0),
+              coalesce(sum(s.message_count), 0), min(s.first_message_id), max(s.last_message_id)
        FROM summary_parents sp JOIN summaries s ON s.summary_id = sp.parent_summary_id
        WHERE sp.summary_id = ?1)
      WHERE summary_id = ?1`,

@@ -1,0 +1,123 @@
+// The host's `compact()`. `/compact` may ask a model; a budget that is too small or an overflow needs
+// space now, and gets it from the database alone.
+
+import { randomUUID } from "node:crypto";
+import { emergency, publish } from "./compaction/index.js";
+import { ratioFor } from "./current-policy.js";
+import { type CompactCall, tokenCount } from "./host-calls.js";
+import { isoAt } from "./time-format.js";
+import type { ConversationId } from "./types.js";
+import type { ViewPolicy } from "./view-policy.js";
+import { compactionContext, visit, type WorkDependencies } from "./work.js";
+
+export interface CompactAnswer {
+  readonly ok: boolean;
+  readonly compacted: boolean;
+  readonly reason?: string;
+  readonly result?: {
+    readonly tokensBefore: number;
+    readonly tokensAfter: number;
+    readonly details?: unknown;
+  };
+}
+
+/**
+ * The host reads reasons: only an answer that says "nothing to compact" or "below threshold" lets it go
+ * on with a turn that wanted space; any other refusal ends the turn.
+ */
+export const NOTHING_STORED: CompactAnswer = {
+  ok: true,
+  compacted: false,
+  reason: "nothing to compact: nothing of this session is stored yet",
+};
+
+/** The host gives up on a compaction after three minutes. */
+const MANUAL_MS = 150_000;
+/** What an emergency aims for: below the threshold by so much, and by more with every further try. */
+const BUDGET_SHARE = 0.8;
+const OVERFLOW_SHARE = 0.5;
+const NEXT_TRY_SHARE = 0.6;
+
+export async function compactByHand(
+  deps: WorkDependencies,
+  conversationId: ConversationId,
+  call: CompactCall,
+): Promise<CompactAnswer> {
+  const { stores } = deps;
+  const instructions = call.customInstructions;
+  const context = compactionContext(deps, conversationId, instructions);
+  if (!context) return NOTHING_STORED;
+  const before = stores.views.state(conversationId).tokens;
+  const outcome = await visit(deps, {
+    conversationId,
+    mode: "forced",
+    signal: call.abortSignal ?? new AbortController().signal,
+    forMs: MANUAL_MS,
+    instructions,
+    holder: `compact-${randomUUID()}`,
+  });
+  publish(stores, conversationId, context, isoAt(deps.now()));
+  const left = outcome.kind === "stopped" ? "the rest is done in the background" : undefined;
+  return answer(deps, conversationId, before, left);
+}
+
+export function compactNow(
+  deps: Pick<WorkDependencies, "stores" | "config" | "now">,
+  conversationId: ConversationId,
+  call: CompactCall,
+): CompactAnswer & { readonly target?: number } {
+  const context = compactionContext(deps, conversationId);
+  if (!context) return NOTHING_STORED;
+  const before = deps.stores.views.state(conversationId).tokens;
+  const target = targetFor(deps, conversationId, call, context.policy, before);
+  if (before <= target) return { ok: true, compacted: false, reason: "below threshold" };
+  emergency(context, target);
+  // Whatever could not be made shorter is folded when the turn goes on.
+  return { ...answer(deps, conversationId, before, undefined, target), target };
+}
+
+/** In our tokens. */
+function targetFor(
+  { stores }: Pick<WorkDependencies, "stores">,
+  conversationId: ConversationId,
+  call: CompactCall,
+  { threshold, base }: ViewPolicy,
+  view: number,
+): number {
+  const { trigger, attempt } = call.runtimeContext ?? {};
+  if (trigger !== "overflow") return Math.floor(threshold * BUDGET_SHARE);
+  const ratio = ratioFor(stores, stores.conversations.turnFacts(conversationId).model);
+  const [used, window] = [tokenCount(call.currentTokenCount), tokenCount(call.tokenBudget)];
+  const excess =
+    used === undefined || window === undefined ? 0 : Math.max(0, used - window) / ratio;
+  const tries = (tokenCount(attempt) ?? 1) - 1;
+  const room = Math.min(threshold * OVERFLOW_SHARE, view - excess - base / 10);
+  return Math.max(1, Math.floor(room * NEXT_TRY_SHARE ** tries));
+}
+
+/** Honest numbers, in the model's tokens. `cap`: what the next view is folded to at the latest. */
+function answer(
+  { stores }: Pick<WorkDependencies, "stores">,
+  conversationId: ConversationId,
+  before: number,
+  note: string | undefined,
+  cap = Number.POSITIVE_INFINITY,
+): CompactAnswer {
+  const after = Math.min(stores.views.state(conversationId).tokens, cap);
+  const reason = note === undefined ? {} : { reason: note };
+  if (after >= before) {
+    return {
+      ok: true,
+      compacted: false,
+      reason: note ?? "nothing to compact: the view is as short as it can be",
+    };
+  }
+  const ratio = ratioFor(stores, stores.conversations.turnFacts(conversationId).model);
+  const [tokensBefore, tokensAfter] = [before, after].map((tokens) => Math.round(tokens * ratio));
+  return {
+    ok: true,
+    compacted: true,
+    ...reason,
+    result: { tokensBefore: tokensBefore as number, tokensAfter: tokensAfter as number },
+  };
+}

@@ -1,0 +1,147 @@
+// One visit to a conversation on behalf of the background, of maintenance or of `/compact`: who may do
+// it (a lease), with which model, for how long, and when to come again.
+
+import { randomUUID } from "node:crypto";
+import { renderStyle } from "./assembler/render-summary.js";
+import {
+  type CompactionContext,
+  type ModelContext,
+  type WorkOutcome,
+  workOn,
+} from "./compaction/index.js";
+import { currentPolicy } from "./current-policy.js";
+import type { LcmConfig } from "./db/config.js";
+import { loadPrompts } from "./prompts/index.js";
+import type { Stores } from "./store/index.js";
+import { type ModelAccess, modelAccess } from "./summarize/access.js";
+import type { CallTiming } from "./summarize/index.js";
+import { isoAt } from "./time-format.js";
+import type { Clock, ConversationId, Logger, Model, SessionRef } from "./types.js";
+
+export interface WorkDependencies {
+  readonly stores: Stores;
+  readonly config: LcmConfig;
+  /** Undefined where no model can be asked. */
+  readonly model: Model | undefined;
+  readonly now: Clock;
+  readonly log: Logger;
+  readonly timing: CallTiming;
+}
+
+export interface Visit {
+  readonly conversationId: ConversationId;
+  readonly mode: "background" | "forced";
+  readonly signal: AbortSignal;
+  /** No call is begun after so many milliseconds. */
+  readonly forMs: number;
+  readonly instructions?: string | undefined;
+  /** Who works: no two visits of different holders at once. */
+  readonly holder: string;
+}
+
+export type VisitOutcome = WorkOutcome | { readonly kind: "taken" };
+
+/** Longer than any single step: a call of a minute, and what comes around it. */
+const LEASE_MS = 90_000;
+const NO_MODEL_PAUSE_MS = 3_600_000;
+
+export async function visit(deps: WorkDependencies, visiting: Visit): Promise<VisitOutcome> {
+  const { stores, config } = deps;
+  const { conversationId, holder, mode } = visiting;
+  const conversation = stores.conversations.get(conversationId);
+  const context = compactionContext(deps, conversationId, visiting.instructions);
+  const isOff = mode === "background" && config.autocompactDisabled;
+  if (!conversation || conversation.hiddenAt !== null || !context || isOff) return { kind: "done" };
+  // The next complete reading of the transcript derives the view anew, and notes that there is work.
+  if (stores.views.state(conversationId).isStale) return { kind: "done" };
+  if (mode === "forced") stores.work.revokeLease(conversationId);
+  if (!takeLease(deps, visiting)) return { kind: "taken" };
+  const end = performance.now() + visiting.forMs;
+  const idleAt = isoAt(Date.parse(conversation.updatedAt) + config.promptCacheMinutes * 60_000);
+  const mayGoOn = (): boolean => performance.now() < end && takeLease(deps, visiting);
+  try {
+    const asking = modelContext(deps, visiting.signal);
+    return await workOn(context, asking, { kind: mode }, { mayGoOn, idleAt });
+  } finally {
+    stores.db.transaction(() => stores.work.release(conversationId, holder), "relaxed");
+  }
+}
+
+/** Where there is no worker, a turn's maintenance works this long: the next turn waits for it. */
+const SLICE_MS = 15_000;
+
+/** A little of what a worker would do. */
+export async function workSlice(
+  deps: WorkDependencies,
+  session: SessionRef,
+  abortSignal: AbortSignal | undefined,
+): Promise<void> {
+  const conversation = deps.stores.conversations.find(session);
+  if (!conversation) return;
+  const timeUp = AbortSignal.timeout(SLICE_MS);
+  await visit(deps, {
+    conversationId: conversation.id,
+    mode: "background",
+    signal: abortSignal ? AbortSignal.any([abortSignal, timeUp]) : timeUp,
+    forMs: SLICE_MS,
+    holder: `turn-${randomUUID()}`,
+  });
+}
+
+/** Undefined while the conversation has had no turn with a budget. */
+export function compactionContext(
+  { stores, config, now }: Pick<WorkDependencies, "stores" | "config" | "now">,
+  conversationId: ConversationId,
+  instructions?: string,
+): CompactionContext | undefined {
+  const policy = currentPolicy(stores, config, conversationId);
+  if (!policy) return undefined;
+  const prompts = loadPrompts(config.promptDir);
+  return {
+    stores,
+    config,
+    policy,
+    style: renderStyle(config),
+    instructions,
+    conversationId,
+    now,
+    prompts,
+  };
+}
+
+function modelContext(deps: WorkDependencies, signal: AbortSignal): ModelContext {
+  const { config, model, timing } = deps;
+  return {
+    model,
+    requestedModel: requestedModel(config),
+    access: () => currentAccess(deps),
+    timing,
+    signal,
+  };
+}
+
+/** `provider/model` as the operator asks for it; empty for the host's own choice. */
+export function requestedModel({ summaryModel, summaryProvider }: LcmConfig): string {
+  if (summaryModel === "" || summaryProvider === "" || summaryModel.includes("/"))
+    return summaryModel;
+  return `${summaryProvider}/${summaryModel}`;
+}
+
+export function currentAccess({
+  stores,
+  config,
+  model,
+  now,
+}: Pick<WorkDependencies, "stores" | "config" | "model" | "now">): ModelAccess {
+  if (model) {
+    return modelAccess(stores.attempts, config, renderStyle(config).time, isoAt(now()));
+  }
+  const until = isoAt(now() + NO_MODEL_PAUSE_MS);
+  return { allowed: false, reason: "no model can be asked from here", until };
+}
+
+function takeLease({ stores, now }: WorkDependencies, { conversationId, holder }: Visit): boolean {
+  const times = { now: isoAt(now()), expiresAt: isoAt(now() + LEASE_MS) };
+  const { db, work } = stores;
+  return db.transaction(() => work.lease(conversationId, holder, times), "relaxed");
+}
