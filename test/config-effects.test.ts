@@ -1,36 +1,27 @@
 // Every setting changes something a user can see. Each row sets one variable as an operator would and
 // looks at a public surface, with and without it.
 
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { renderReport } from "../src/cli/render-report.js";
 import { makeReport } from "../src/cli/report.js";
 import { type LcmConfig, resolveConfig, type ResolvedConfig } from "../src/db/config.js";
 import { configKeys } from "../src/db/config/keys.js";
+import type { ModelRequest } from "../src/types.js";
+import { Chat } from "./support/chat.js";
 import { FakeHost } from "./support/fake-host.js";
 import { assistantMessage, heartbeatPrompt, toolLoop, userMessage } from "./support/messages.js";
+import { obedient, targetOf } from "./support/summarizers.js";
 import { countMessages, openWithHost, temporaryDirectory } from "./support/workspace.js";
 
 const KEY = "agent:main:web1";
 
 /** Settings of parts that are not built yet; a row moves up when its part lands. */
 const WAITING: readonly (keyof LcmConfig)[] = [
-  "contextThreshold",
-  "freshTailCount",
-  "leafMinFanout",
-  "condensedMinFanout",
-  "condensedMinFanoutHard",
-  "incrementalMaxDepth",
-  "leafChunkTokens",
-  "leafTargetTokens",
-  "condensedTargetTokens",
   "maxExpandTokens",
   "largeFileTokenThreshold",
   "largeFilesDir",
-  "summaryModel",
-  "summaryProvider",
-  "autocompactDisabled",
 ];
 
 interface World {
@@ -42,6 +33,8 @@ interface World {
 interface Effect {
   readonly key: keyof LcmConfig;
   readonly env: Readonly<Record<string, string>>;
+  /** Set in both worlds, where the key needs another to be seen. */
+  readonly base?: Readonly<Record<string, string>>;
   see(world: World): Promise<unknown>;
   readonly without: unknown;
   readonly with: unknown;
@@ -108,6 +101,148 @@ const effects: readonly Effect[] = [
     without: 4,
     with: 0,
   },
+  {
+    key: "contextThreshold",
+    env: { LCM_CONTEXT_THRESHOLD: "0.4" },
+    see: async (world) => (await talk(world, 22)).shownSummaries().length,
+    without: 0,
+    with: 2,
+  },
+  {
+    key: "freshTailCount",
+    env: { LCM_FRESH_TAIL_COUNT: "8" },
+    see: async (world) => rawMessages(await compacted(world, 24)),
+    without: 32,
+    with: 8,
+  },
+  {
+    key: "leafMinFanout",
+    env: { LCM_LEAF_MIN_FANOUT: "2" },
+    // Behind a full chunk four messages are left, which wait for more or do not.
+    base: { LCM_CONTEXT_THRESHOLD: "0.2", LCM_FRESH_TAIL_COUNT: "4" },
+    see: async (world) => messagesPerLeaf(await talk(world, 13)),
+    without: [40],
+    with: [40, 4],
+  },
+  {
+    key: "condensedMinFanout",
+    env: { LCM_CONDENSED_MIN_FANOUT: "2" },
+    base: { LCM_INCREMENTAL_MAX_DEPTH: "1" },
+    see: async (world) => depths(await talk(world, 30)),
+    without: [0, 0],
+    with: [0, 0, 1],
+  },
+  {
+    key: "condensedMinFanoutHard",
+    env: { LCM_CONDENSED_MIN_FANOUT_HARD: "5" },
+    see: async (world) => depths(await compacted(world, 30)),
+    without: [0, 0, 0, 1],
+    with: [0, 0, 0],
+  },
+  {
+    key: "incrementalMaxDepth",
+    env: { LCM_INCREMENTAL_MAX_DEPTH: "1" },
+    base: { LCM_CONDENSED_MIN_FANOUT: "2" },
+    see: async (world) => depths(await talk(world, 30)),
+    without: [0, 0],
+    with: [0, 0, 1],
+  },
+  {
+    key: "leafChunkTokens",
+    env: { LCM_LEAF_CHUNK_TOKENS: "1000" },
+    see: async (world) => messagesPerLeaf(await talk(world, 19)),
+    without: [40],
+    with: [8, 8, 8, 8, 8],
+  },
+  {
+    key: "leafTargetTokens",
+    env: { LCM_LEAF_TARGET_TOKENS: "300" },
+    see: async (world) => targets(await compacted(world, 20))[0],
+    without: 1_200,
+    with: 300,
+  },
+  {
+    key: "condensedTargetTokens",
+    env: { LCM_CONDENSED_TARGET_TOKENS: "150" },
+    see: async (world) => targets(await compacted(world, 30)).at(-1),
+    without: 1_347,
+    with: 150,
+  },
+  {
+    key: "summaryModel",
+    env: { LCM_SUMMARY_MODEL: "acme/small" },
+    see: async (world) => (await compacted(world, 20)).requests[0]?.model,
+    without: "",
+    with: "acme/small",
+  },
+  {
+    key: "summaryProvider",
+    env: { LCM_SUMMARY_PROVIDER: "acme" },
+    base: { LCM_SUMMARY_MODEL: "small" },
+    see: async (world) => (await compacted(world, 20)).requests[0]?.model,
+    without: "small",
+    with: "acme/small",
+  },
+  {
+    key: "summaryFormat",
+    env: { LCM_SUMMARY_FORMAT: "compact" },
+    see: async (world) => {
+      const { messages } = await (await compacted(world, 20)).look();
+      return /^<summary id="\S+" (\w+)=/.exec(String(messages[0]?.["content"]))?.[1];
+    },
+    without: "kind",
+    with: "range",
+  },
+  {
+    key: "customInstructions",
+    env: { LCM_CUSTOM_INSTRUCTIONS: "Keep every name." },
+    see: async (world) =>
+      /<operator_instructions>\n(.*)\n/.exec((await compacted(world, 20)).requests[0]!.prompt)?.[1],
+    without: undefined,
+    with: "Keep every name.",
+  },
+  {
+    key: "promptDir",
+    env: { LCM_PROMPT_DIR: "prompts" },
+    see: async (world) => {
+      mkdirSync(join(world.directory, "prompts"));
+      writeFileSync(
+        join(world.directory, "prompts", "leaf.md"),
+        "Mine, about {{targetTokens}} tokens. Expand for details about: {{source}}",
+      );
+      return (await compacted(world, 20)).requests[0]?.prompt.slice(0, 5);
+    },
+    without: "You w",
+    with: "Mine,",
+  },
+  {
+    key: "summaryTokensPerDay",
+    env: { LCM_SUMMARY_TOKENS_PER_DAY: "1000" },
+    see: async (world) => levels(await compacted(world, 30)),
+    without: ["normal"],
+    with: ["deterministic", "normal"],
+  },
+  {
+    key: "summaryCostPerDay",
+    env: { LCM_SUMMARY_COST_PER_DAY: "0.01" },
+    see: async (world) => levels(await compacted(world, 30)),
+    without: ["normal"],
+    with: ["deterministic", "normal"],
+  },
+  {
+    key: "promptCacheMinutes",
+    env: { LCM_PROMPT_CACHE_MINUTES: "0" },
+    see: async (world) => (await talk(world, 19)).shownSummaries().length,
+    without: 0,
+    with: 1,
+  },
+  {
+    key: "autocompactDisabled",
+    env: { LCM_AUTOCOMPACT_DISABLED: "true" },
+    see: async (world) => (await talk(world, 30)).requests.length,
+    without: 2,
+    with: 0,
+  },
 ];
 
 test("every setting has a row or waits for its part", () => {
@@ -115,10 +250,10 @@ test("every setting has a row or waits for its part", () => {
   expect(known.toSorted()).toEqual(configKeys.map(([key]) => key).toSorted());
 });
 
-describe.each(effects)("$key", ({ env, see, ...seen }) => {
+describe.each(effects)("$key", ({ env, base = {}, see, ...seen }) => {
   test("has its effect, and only when it is set", async () => {
-    expect(await see(createWorld({}))).toEqual(seen.without);
-    expect(await see(createWorld(env))).toEqual(seen.with);
+    expect(await see(createWorld(base))).toEqual(seen.without);
+    expect(await see(createWorld({ ...base, ...env }))).toEqual(seen.with);
   });
 });
 
@@ -156,4 +291,58 @@ async function storeHeartbeat(world: World, reply: string): Promise<number> {
 async function report({ host, resolved }: World): Promise<string> {
   const facts = { slot: "lossless-claw", transcript: host };
   return renderReport(await makeReport(facts, resolved, host.ref(KEY)));
+}
+
+interface SummarizedChat extends Chat {
+  readonly requests: readonly ModelRequest[];
+}
+
+/** Turns with their background work, under a model that costs a cent a call. */
+async function talk({ resolved: { config } }: World, turns: number): Promise<SummarizedChat> {
+  const model = obedient();
+  const chat = new Chat({
+    config,
+    summarize: async (request) => ({ text: String(await model(request)), costUsd: 0.01 }),
+    open: { databasePath: config.databasePath },
+  });
+  await chat.turns(turns);
+  return Object.assign(chat, { requests: model.requests });
+}
+
+async function compacted(world: World, turns: number): Promise<SummarizedChat> {
+  const { config } = world.resolved;
+  const chat = await talk(
+    { ...world, resolved: { problems: [], config: { ...config, autocompactDisabled: true } } },
+    turns,
+  );
+  const runtimeContext = { trigger: "manual" };
+  await chat.lcm.createEngine().compact({ ...chat.host.ref(chat.key), runtimeContext });
+  return chat;
+}
+
+function column<T>(chat: Chat, sql: string): T[] {
+  return chat.stores.db.all<{ value: T }>(sql).map(({ value }) => value);
+}
+
+function rawMessages(chat: Chat): number {
+  return column(chat, "SELECT 1 AS value FROM context_items WHERE item_type = 'message'").length;
+}
+
+function messagesPerLeaf(chat: Chat): number[] {
+  return column(
+    chat,
+    "SELECT message_count AS value FROM summaries WHERE depth = 0 ORDER BY rowid",
+  );
+}
+
+function depths(chat: Chat): number[] {
+  return column(chat, "SELECT depth AS value FROM summaries ORDER BY depth");
+}
+
+function levels(chat: Chat): string[] {
+  return column(chat, "SELECT DISTINCT level AS value FROM summaries ORDER BY 1");
+}
+
+function targets(chat: SummarizedChat): number[] {
+  return chat.requests.map(targetOf);
 }

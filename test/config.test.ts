@@ -57,6 +57,11 @@ const path = (key: keyof LcmConfig, env: string, fallback: string): Row => ({
   allowed: "a path",
 });
 
+const optionalPath = (key: keyof LcmConfig, env: string): Row => ({
+  ...path(key, env, ""),
+  fallback: "",
+});
+
 const text = (key: keyof LcmConfig, env: string): Row => ({
   key,
   env,
@@ -105,6 +110,30 @@ const rows: readonly Row[] = [
   path("largeFilesDir", "LCM_LARGE_FILES_DIR", "/state/lcm-files"),
   text("summaryModel", "LCM_SUMMARY_MODEL"),
   text("summaryProvider", "LCM_SUMMARY_PROVIDER"),
+  {
+    key: "summaryFormat",
+    env: "LCM_SUMMARY_FORMAT",
+    fallback: "full",
+    text: ["compact", "compact"],
+    json: "compact",
+    badText: ["short", "Full"],
+    badJson: [1, true, [], "xml"],
+    allowed: "full or compact",
+  },
+  text("customInstructions", "LCM_CUSTOM_INSTRUCTIONS"),
+  optionalPath("promptDir", "LCM_PROMPT_DIR"),
+  count("summaryTokensPerDay", "LCM_SUMMARY_TOKENS_PER_DAY", 5_000_000, 0),
+  {
+    key: "summaryCostPerDay",
+    env: "LCM_SUMMARY_COST_PER_DAY",
+    fallback: 5,
+    text: ["0.5", 0.5],
+    json: 12.5,
+    badText: ["-1", "5$", "1e3"],
+    badJson: [-0.1, true, [], {}],
+    allowed: "a number, at least 0",
+  },
+  count("promptCacheMinutes", "LCM_PROMPT_CACHE_MINUTES", 5, 0),
   flag("autocompactDisabled", "LCM_AUTOCOMPACT_DISABLED", false),
   {
     key: "timezone",

@@ -33,6 +33,7 @@ const MESSAGE_CHANGES = [
   "conversation_id = conversation_id",
   "role = 'other'",
   "in_context = 0",
+  "starts_turn = 0",
   "token_count = 1",
   "created_at = '1999'",
   "body = '{}'",
@@ -57,16 +58,19 @@ const SUMMARY_CHANGES = [
   "prompt_version = 'other'",
   "previous_context = 'other'",
   "source_tokens = 9",
+  "message_count = 9",
+  "first_message_id = 2",
+  "last_message_id = 3",
   "created_at = '1999'",
 ];
 
 const MESSAGE_COLUMNS =
-  "message_id, conversation_id, entry_id, role, in_context, token_count, created_at, body";
+  "message_id, conversation_id, entry_id, role, in_context, starts_turn, token_count, created_at, body";
 
 /** Statements that alter or remove what was stored. */
 const FORBIDDEN = [
   ...MESSAGE_CHANGES.map((change) => `UPDATE messages SET ${change} WHERE message_id = 1`),
-  `REPLACE INTO messages (${MESSAGE_COLUMNS}) VALUES (1, 1, NULL, 'user', 1, 1, '2026', '{}')`,
+  `REPLACE INTO messages (${MESSAGE_COLUMNS}) VALUES (1, 1, NULL, 'user', 1, 1, 1, '2026', '{}')`,
   ...SUMMARY_CHANGES.map(
     (change) => `UPDATE summaries SET ${change} WHERE summary_id = 'sum_node'`,
   ),
@@ -80,7 +84,7 @@ const FORBIDDEN = [
 const FORBIDDEN_WHILE_IN_USE = [
   "DELETE FROM messages WHERE message_id = 1",
   `REPLACE INTO messages (${MESSAGE_COLUMNS})
-     SELECT NULL, 1, entry_id, 'user', 1, 1, '2026', '{}' FROM messages WHERE message_id = 1`,
+     SELECT NULL, 1, entry_id, 'user', 1, 1, 1, '2026', '{}' FROM messages WHERE message_id = 1`,
   "DELETE FROM summaries WHERE summary_id = 'sum_leaf'",
 ];
 
@@ -146,7 +150,7 @@ describe("a message", () => {
     const db = await openWithGraph();
     const insert = () =>
       db.run(`INSERT INTO messages (${MESSAGE_COLUMNS})
-        VALUES (NULL, 1, 'entry-9', 'user', 1, 1, '2026', NULL)`);
+        VALUES (NULL, 1, 'entry-9', 'user', 1, 1, 1, '2026', NULL)`);
     expect(insert).toThrow("a message needs its body");
     expect(() => asOperator(db, insert)).toThrow("a message needs its body");
   });

@@ -93,7 +93,7 @@ Database: ${world.databasePath}, made by the first turn.`,
     const report = await world.report();
     expect(report).toMatchObject({ active: true, state: "ready", status: { recent: [] } });
     expect(renderReport(report)).toMatch(
-      /^Lossless memory is active\.\nDatabase: .*lcm\.db, [\d.]+ KiB, 0 messages in 0 conversations\.$/,
+      /^Lossless memory is active\.\nSummaries today: 0 calls, 0 of 5,000,000 tokens\.\nDatabase: .*lcm\.db, [\d.]+ KiB, 0 messages in 0 conversations\.$/,
     );
     const { session, text } = await world.sessionReport();
     expect(session).toMatchObject({ conversation: null, head: { state: "unknown" } });

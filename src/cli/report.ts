@@ -8,13 +8,14 @@ import { ENGINE_ID } from "../engine-info.js";
 import { errorText } from "../errors.js";
 import { openLcm } from "../lcm.js";
 import type { Status } from "../status.js";
-import type { SessionRef, TranscriptSource } from "../types.js";
+import type { Clock, SessionRef, TranscriptSource } from "../types.js";
 import { VERSION } from "../version.js";
 
 export interface HostFacts {
   /** What the host's context engine slot holds; undefined for its built-in engine. */
   readonly slot: string | undefined;
   readonly transcript: TranscriptSource;
+  readonly now?: Clock;
 }
 
 export interface Report {
@@ -47,7 +48,7 @@ export async function makeReport(
   try {
     const existing = inspectBeforeOpening(databasePath);
     if (needsMigration(existing)) return { ...common, active: usable, state: "waiting" };
-    const lcm = openLcm({ databasePath, config, transcript: host.transcript });
+    const lcm = openLcm({ databasePath, config, ...host });
     try {
       return { ...common, active: usable, state: "ready", status: await lcm.status(session) };
     } finally {

@@ -65,8 +65,7 @@ function nextLeaf(
 ): readonly MessageItem[] | undefined {
   const runs = rawRuns(state);
   const raw = runs.flat().reduce((sum, { least }) => sum + least, 0);
-  const isDue =
-    mode.kind !== "background" || needsSpace(state, policy) || raw >= policy.chunkTokens;
+  const isDue = mode.kind !== "background" || isSweep(state, policy) || raw >= policy.chunkTokens;
   if (!isDue) return undefined;
   const minFanout = mode.kind === "background" ? policy.leafMinFanout : 1;
   for (const run of runs) {
@@ -112,13 +111,17 @@ function depthsToCondense(state: PlanState, policy: ViewPolicy, mode: Mode): num
     .filter((depth) => depth >= 0)
     .toSorted((a, b) => a - b);
   if (mode.kind !== "background") return depths;
-  if (needsSpace(state, policy)) return takesTooMuch(state, policy) ? depths : [];
+  if (isSweep(state, policy)) return depths;
   return depths.filter((depth) => depth < policy.incrementalMaxDepth);
 }
 
-/** A sweep goes on until what lies outside the tail takes half of the room there, so that it lasts. */
-function takesTooMuch({ tailTokens, elements }: PlanState, { threshold }: ViewPolicy): boolean {
-  return totalTokens(elements) > Math.max(0, threshold - tailTokens) / 2;
+/**
+ * Beyond the threshold a sweep goes on until what lies outside the tail takes half of the room there,
+ * so that it lasts. What is prepared and stubs count as done: they need no model.
+ */
+function isSweep(state: PlanState, policy: ViewPolicy): boolean {
+  const room = Math.max(0, policy.threshold - state.tailTokens);
+  return needsSpace(state, policy) && totalTokens(state.elements) > room / 2;
 }
 
 function fanoutFor(state: PlanState, policy: ViewPolicy, mode: Mode): number {

@@ -135,12 +135,15 @@ export class AttemptStore {
     );
   }
 
-  /** How often a model was asked in vain, with a set of prompts, to supersede a node. */
+  /**
+   * How often a model was asked, with a set of prompts, to supersede a node. A call that failed says
+   * nothing about the node; the breaker paces those.
+   */
   triesToHeal(node: SummaryId, requestedModel: string, promptVersion: string): number {
     const row = this.#db.get<{ tries: number }>(
       `SELECT count(*) AS tries FROM summary_attempts
        WHERE heals = ? AND requested_model = ? AND prompt_version = ? AND level = 'normal'
-         AND outcome <> 'aborted'`,
+         AND outcome NOT IN ('running', 'error', 'timeout', 'aborted')`,
       node,
       requestedModel,
       promptVersion,

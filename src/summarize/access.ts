@@ -3,7 +3,7 @@
 
 import type { LcmConfig } from "../db/config.js";
 import type { AttemptOutcome, AttemptStore, RecentAttempt, Spend } from "../store/attempt-store.js";
-import type { TimeFormat } from "../time-format.js";
+import { isoAt, type TimeFormat } from "../time-format.js";
 
 export type ModelAccess =
   | { readonly allowed: true }
@@ -45,7 +45,7 @@ function withinBudget(spend: Spend, limits: SpendLimits): string | undefined {
 
 function nextDay(dayStart: string, time: TimeFormat): string {
   // No day has more than 25 hours, so this lies in the next one, wherever the clocks change.
-  return time.dayStart(new Date(Date.parse(dayStart) + 30 * 3_600_000).toISOString());
+  return time.dayStart(isoAt(Date.parse(dayStart) + 30 * 3_600_000));
 }
 
 /** `recent` is newest first. Pure. */
@@ -56,10 +56,9 @@ export function breaker(recent: readonly RecentAttempt[], now: string): ModelAcc
   const last = ended[0];
   if (failures < FAILURES || !last) return { allowed: true };
   const pause = Math.min(MOST_PAUSE_MS, PAUSE_MS * 2 ** (failures - FAILURES));
+  const until = isoAt(Date.parse(last.at) + pause);
   // A clock that was put back must not keep the breaker open until it catches up.
-  const since = Math.min(Date.parse(last.at), Date.parse(now));
-  const until = new Date(since + pause).toISOString();
-  if (until <= now) return { allowed: true };
+  if (until <= now || last.at > now) return { allowed: true };
   const reason = `the last ${failures} calls of the model failed (${last.detail ?? last.outcome})`;
   return { allowed: false, reason, until };
 }

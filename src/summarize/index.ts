@@ -107,7 +107,8 @@ async function attemptLevel(
   deps: SummarizeDependencies,
 ): Promise<SummaryResult | "rejected" | "refused"> {
   const targetTokens = task.targets[level];
-  const prompt = fillPrompt(deps.prompts.forDepth(task.depth), {
+  const texts = deps.prompts.forDepth(task.depth);
+  const prompt = fillPrompt(texts, {
     isAggressive: level === "aggressive",
     targetTokens,
     timeRange: task.timeRange,
@@ -125,7 +126,7 @@ async function attemptLevel(
   const { answer } = reply;
   const sourceTokens = Math.min(estimateTokens(source), task.below);
   const verdict = judge(answer.text, {
-    prompt,
+    instructions: [texts.template, texts.policy[level]].join("\n"),
     source,
     sourceTokens,
     targetTokens,

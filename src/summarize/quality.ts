@@ -7,7 +7,8 @@ import { estimateTokens } from "../tokens.js";
 import { identifiers, lastPart } from "./identifiers.js";
 
 export interface QualityInput {
-  readonly prompt: string;
+  /** The prompt's own words, without what was filled in. */
+  readonly instructions: string;
   readonly source: string;
   readonly sourceTokens: number;
   readonly targetTokens: number;
@@ -26,6 +27,8 @@ const MOST_CHARACTERS = 400_000;
 const FOOTER_LINES = 12;
 const REPEATED = 3;
 const MOST_ASKED = 6;
+const PROMPT_TAG =
+  /<\/?(?:conversation_segment|conversation_to_condense|previous_context|operator_instructions)\b/i;
 /** Lines shorter than this stand in a prompt and an answer by chance. */
 const TELLING_LINE = 40;
 
@@ -67,20 +70,13 @@ function hasFooter(content: string): boolean {
   return after !== undefined && /\w|\p{L}/u.test(after);
 }
 
-/** Its tags, or two of its own sentences: no summary holds those by chance. */
-function isEcho(content: string, { prompt, source }: QualityInput): boolean {
-  if (
-    /<\/?(?:conversation_segment|conversation_to_condense|previous_context|operator_instructions)\b/i.test(
-      content,
-    )
-  ) {
-    return true;
-  }
-  const known = new Set(source.split("\n").map((line) => line.trim()));
-  const telling = prompt
+/** Its tags, or two of its own sentences: no summary holds those by chance, unless its source does. */
+function isEcho(content: string, { instructions, source }: QualityInput): boolean {
+  if (PROMPT_TAG.test(content)) return true;
+  const telling = instructions
     .split("\n")
     .map((line) => line.trim())
-    .filter((line) => line.length >= TELLING_LINE && !known.has(line));
+    .filter((line) => line.length >= TELLING_LINE && !source.includes(line));
   return telling.filter((line) => content.includes(line)).length >= 2;
 }
 

@@ -169,6 +169,11 @@ export class Chat {
     );
   }
 
+  /** As `shownSummaries`, also before the first turn. */
+  shownOrNone(): SummaryId[] {
+    return this.stores.conversations.find(this.host.ref(KEY)) ? this.shownSummaries() : [];
+  }
+
   /** The ids of the summaries in the view, in order. */
   shownSummaries(): SummaryId[] {
     const items = this.stores.views.newest(this.conversation, 100_000);

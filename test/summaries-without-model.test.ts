@@ -1,0 +1,257 @@
+// Models that fail, cost money, come back: the conversation goes on, nothing pretends to be a good
+// summary, and nobody is surprised by a bill.
+
+import { describe, expect, it } from "vitest";
+import { renderReport } from "../src/cli/render-report.js";
+import { makeReport } from "../src/cli/report.js";
+import { openLcm } from "../src/lcm.js";
+import type { ModelRequest } from "../src/types.js";
+import { Chat } from "./support/chat.js";
+import { HOSTILE, obedient, type Summarizer } from "./support/summarizers.js";
+
+const MINUTE = 60_000;
+
+/** A model whose state a test decides. */
+function switchable(): Summarizer & { works: boolean; calls: number; costUsd?: number } {
+  const good = obedient();
+  const model = Object.assign(
+    async (request: ModelRequest) => {
+      model.calls += 1;
+      if (!model.works) throw new Error("503 overloaded");
+      const text = String(await good(request));
+      return model.costUsd === undefined ? text : { text, costUsd: model.costUsd };
+    },
+    { works: false, calls: 0 } as { works: boolean; calls: number; costUsd?: number },
+  );
+  return model;
+}
+
+async function report(chat: Chat): Promise<string> {
+  const { config } = chat.lcm;
+  const facts = { slot: "lossless-claw", transcript: chat.host, now: chat.host.now };
+  return renderReport(await makeReport(facts, { config, problems: [] }, chat.host.ref(chat.key)));
+}
+
+function levels(chat: Chat): Record<string, number> {
+  const totals: Record<string, number> = {};
+  for (const { level, count } of chat.summaries()) totals[level] = (totals[level] ?? 0) + count;
+  return totals;
+}
+
+describe("a model that only fails", () => {
+  it("does not keep the conversation from going on under its budget", async () => {
+    const chat = new Chat({ summarize: HOSTILE["throwing"] });
+    for (let turn = 0; turn < 120; turn += 1) {
+      const { estimatedTokens } = await chat.turn();
+      expect(estimatedTokens).toBeLessThanOrEqual(17_842);
+      await chat.work();
+    }
+    expect(chat.viewTokens).toBeLessThanOrEqual(17_842);
+    expect(Object.keys(levels(chat))).toEqual(["deterministic"]);
+    expect(chat.covered()).toEqual(chat.branch());
+  });
+
+  it("is left alone after five failures, longer each time, and the report says so", async () => {
+    const model = switchable();
+    const chat = new Chat({ summarize: model });
+    while (model.calls < 5) await chat.turns(1);
+    chat.stores.work.noteDebt(chat.conversation, new Date(chat.host.now()).toISOString());
+    await chat.work();
+    expect(model.calls).toBe(5);
+    expect(await report(chat)).toMatch(
+      /Summaries are written without a model until .*: the last 5 calls of the model failed \(503 overloaded\)\. Better ones replace them then\./,
+    );
+    while (model.calls < 9) {
+      chat.host.tick(10_000);
+      await chat.work();
+    }
+    const times = chat.stores.db
+      .all<{ at: string }>("SELECT started_at AS at FROM summary_attempts ORDER BY attempt_id")
+      .map(({ at }) => Date.parse(at) / MINUTE);
+    const pauses = times.slice(5).map((time, index) => Math.round(time - times[index + 4]!));
+    expect(pauses).toEqual([1, 2, 4, 8]);
+  });
+
+  it("stays paused across a restart", async () => {
+    const model = switchable();
+    const chat = new Chat({ summarize: model });
+    while (model.calls < 5) await chat.turns(1);
+    const again = openLcm({
+      databasePath: chat.stores.db.path,
+      transcript: chat.host,
+      now: chat.host.now,
+      summarize: model,
+    });
+    await again.worker.drain();
+    again.close();
+    expect(model.calls).toBe(5);
+  });
+
+  it("does not keep its breaker open when the clock is put back", async () => {
+    const model = switchable();
+    const chat = new Chat({ summarize: model });
+    while (model.calls < 5) await chat.turns(1);
+    chat.host.tick(-7 * 24 * 60 * MINUTE);
+    model.works = true;
+    chat.host.tick(2 * MINUTE);
+    await chat.turns(3);
+    expect(model.calls).toBeGreaterThan(5);
+  });
+});
+
+describe("marked nodes", () => {
+  it("are superseded bottom-up when a model works again, and what was built on them once", async () => {
+    const model = switchable();
+    const chat = new Chat({ summarize: model });
+    await chat.turns(110, () => chat.talk({ user: 300, result: 300, reply: 300 }));
+    const marked = chat.summaries();
+    expect(marked.map(({ depth }) => depth)).toEqual([0, 1]);
+    model.works = true;
+    chat.host.tick(45 * MINUTE);
+    await chat.turns(2);
+    const { db, summaries } = chat.stores;
+    expect(summaries.marked(chat.conversation)).toEqual([]);
+    expect(summaries.stale(chat.conversation)).toEqual([]);
+    const successors = db.all<{ old: string; times: number }>(
+      "SELECT summary_id AS old, count(*) AS times FROM supersessions GROUP BY 1 HAVING times > 1",
+    );
+    expect(successors).toEqual([]);
+    expect(chat.covered()).toEqual(chat.branch());
+    const order = db.all<{ depth: number }>(
+      "SELECT s.depth FROM supersessions x JOIN summaries s ON s.summary_id = x.superseded_by ORDER BY s.rowid",
+    );
+    expect(order.map(({ depth }) => depth)).toEqual(order.map(({ depth }) => depth).toSorted());
+  });
+
+  it("stay stored and unchanged, and their successors have the same sources", async () => {
+    const model = switchable();
+    const chat = new Chat({ summarize: model });
+    while (chat.shownOrNone().length === 0) await chat.turns(1);
+    const [old] = chat.shownSummaries();
+    const before = chat.stores.summaries.get(old!);
+    model.works = true;
+    chat.host.tick(45 * MINUTE);
+    await chat.work();
+    expect(chat.stores.summaries.get(old!)).toEqual(before);
+    const successor = chat.stores.summaries.successors([old!]).get(old!);
+    expect(chat.expand(successor!)).toEqual(chat.expand(old!));
+    expect(chat.stores.summaries.get(successor!)).toMatchObject({ level: "normal" });
+  });
+
+  it("give way in the view with the next publish, never lifting it over the threshold", async () => {
+    const model = switchable();
+    const chat = new Chat({ summarize: model });
+    while (chat.shownOrNone().length === 0) await chat.turns(1);
+    const { version } = chat;
+    const old = chat.shownSummaries();
+    model.works = true;
+    chat.host.tick(45 * MINUTE);
+    await chat.work();
+    if (chat.viewTokens <= 0.375 * 17_842) expect(chat.version).toBe(version);
+    while (chat.shownSummaries().some((id) => old.includes(id))) await chat.turns(1);
+    expect(chat.viewTokens).toBeLessThanOrEqual(0.75 * 17_842);
+  });
+
+  it("are tried three times with a model and its prompts, then left, and again with another model", async () => {
+    const calls: string[] = [];
+    const lazy: Summarizer = async ({ model }) => {
+      calls.push(model);
+      return "I would rather not.";
+    };
+    const chat = new Chat({ summarize: lazy });
+    while (chat.summaries().length === 0) await chat.turns(1);
+    for (let visit = 0; visit < 6; visit += 1) {
+      chat.stores.work.noteDebt(chat.conversation, new Date(chat.host.tick(MINUTE)).toISOString());
+      await chat.work();
+    }
+    // Two calls to make it, and two for each of three tries.
+    expect(calls).toHaveLength(8);
+    const other = openLcm({
+      databasePath: chat.stores.db.path,
+      transcript: chat.host,
+      now: chat.host.now,
+      summarize: lazy,
+      timing: { callMs: 200, gapMs: 0 },
+      config: { summaryModel: "other/model" },
+    });
+    chat.stores.work.noteDebt(chat.conversation, new Date(chat.host.tick(MINUTE)).toISOString());
+    await other.worker.drain();
+    other.close();
+    expect(calls.slice(8)).toEqual(Array.from({ length: 6 }, () => "other/model"));
+  });
+});
+
+describe("the daily budget", () => {
+  it("in tokens ends the calls for the day, and the next day begins anew in the operator's zone", async () => {
+    const model = switchable();
+    model.works = true;
+    const chat = new Chat({
+      summarize: model,
+      config: { summaryTokensPerDay: 12_000, timezone: "Asia/Kolkata" },
+    });
+    await chat.turns(80);
+    const spent = model.calls;
+    expect(spent).toBeGreaterThan(1);
+    expect(spent).toBeLessThan(5);
+    expect(await report(chat)).toMatch(
+      /Summaries today: \d calls, 1\d,\d{3} of 12,000 tokens\.\nSummaries are written without a model until 2026-11-19 00:00 GMT\+5:30: today's summaries have used 1\d,\d{3} of 12,000 tokens \(summaryTokensPerDay\)/,
+    );
+    // Midnight in Kolkata is 18:30 UTC.
+    chat.host.tick(Date.parse("2026-11-18T18:29:00Z") - chat.host.now());
+    await chat.work();
+    expect(model.calls).toBe(spent);
+    chat.host.tick(2 * MINUTE);
+    await chat.work();
+    expect(model.calls).toBeGreaterThan(spent);
+  });
+
+  it("in dollars counts what the host tells", async () => {
+    const model = switchable();
+    Object.assign(model, { works: true, costUsd: 0.4 });
+    const chat = new Chat({ summarize: model, config: { summaryCostPerDay: 1 } });
+    await chat.turns(80);
+    expect(model.calls).toBe(3);
+    expect(await report(chat)).toMatch(
+      /\$1\.20 of \$1\.00\.\n.*cost \$1\.20 of \$1\.00 \(summaryCostPerDay\)/,
+    );
+  });
+
+  it("tells what the debt would cost before it is spent", async () => {
+    const model = switchable();
+    Object.assign(model, { works: true, costUsd: 0.01 });
+    const chat = new Chat({ summarize: model });
+    await chat.turns(30);
+    for (let turn = 0; turn < 12; turn += 1) await chat.turn();
+    expect(await report(chat)).toMatch(
+      /Not summarized yet: \d+ messages, [\d,]+ tokens; all of it would take about \d calls?, about \$0\.0\d\./,
+    );
+  });
+
+  it("counts a call that a kill cut off", async () => {
+    const chat = new Chat({
+      summarize: HOSTILE["hanging"],
+      open: { timing: { callMs: 60_000, gapMs: 0 } },
+    });
+    while ((await chat.turn(), chat.viewTokens < 11_500));
+    const working = chat.work();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const { calls, inputTokens } = chat.stores.attempts.spendSince("2026");
+    expect(calls).toBe(1);
+    expect(inputTokens).toBeGreaterThan(3_000);
+    await chat.lcm.worker.stop();
+    await working;
+  });
+});
+
+describe("importing a long history", () => {
+  it("costs nothing until summaries are needed", async () => {
+    const model = switchable();
+    model.works = true;
+    const chat = new Chat({ summarize: model, budget: 150_000, window: 200_000 });
+    for (let turn = 0; turn < 60; turn += 1) chat.host.turn(chat.key, chat.talk());
+    await chat.turns(1);
+    expect(chat.branch()).toHaveLength(61 * 4);
+    expect(model.calls).toBe(1);
+    expect(chat.shownSummaries()).toEqual([]);
+  });
+});

@@ -1,0 +1,192 @@
+// The background: it works by itself, holds nobody up, stops at once, shares its work between
+// processes, and takes up what a killed one left.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { LcmContextEngine } from "../src/engine.js";
+import { openLcm } from "../src/lcm.js";
+import { Worker } from "../src/worker.js";
+import type { ModelRequest } from "../src/types.js";
+import { Chat, type ChatOptions } from "./support/chat.js";
+import { lockHere } from "./support/lock.js";
+import { bundle } from "./support/processes.js";
+import { recordingLog } from "./support/recording-log.js";
+import { obedient } from "./support/summarizers.js";
+
+/** A chat in which a leaf is due and nobody has worked yet. */
+async function withDebt(options: ChatOptions = {}): Promise<Chat> {
+  const chat = new Chat(options);
+  while ((await chat.turn(), chat.viewTokens < 11_500));
+  return chat;
+}
+
+function workerOf(chat: Chat, summarize: (request: ModelRequest) => Promise<string>): Worker {
+  const { stores, lcm, host } = chat;
+  const model = async (request: ModelRequest) => ({ text: await summarize(request) });
+  const deps = {
+    stores,
+    config: lcm.config,
+    model,
+    now: host.now,
+    log: recordingLog(),
+    timing: { callMs: 60_000, gapMs: 0 },
+  };
+  const worker = new Worker({ open: () => deps, pollMs: 5 });
+  onTestFinished(() => worker.stop());
+  return worker;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 500 && !holds(); tries += 1) await sleep(10);
+  expect(holds()).toBe(true);
+}
+
+describe("a started worker", () => {
+  it("finds what is due by itself, and what comes later", async () => {
+    const chat = await withDebt();
+    const model = obedient();
+    const worker = workerOf(chat, async (request) => String(await model(request)));
+    worker.start();
+    await until(() => chat.summaries().length > 0);
+    for (let turn = 0; turn < 20; turn += 1) await chat.turn();
+    await until(() => chat.shownSummaries().length > 0);
+    expect(chat.covered()).toEqual(chat.branch());
+  });
+
+  it("holds no turn up while a model thinks", async () => {
+    const chat = await withDebt();
+    let asked = 0;
+    const worker = workerOf(chat, () => {
+      asked += 1;
+      return new Promise(() => undefined);
+    });
+    worker.start();
+    await until(() => asked === 1);
+    await chat.turn();
+    await chat.turn();
+    expect(asked).toBe(1);
+  });
+
+  it("ends a call in flight when it is stopped, and stores nothing of it", async () => {
+    const chat = await withDebt();
+    const seen: AbortSignal[] = [];
+    const worker = workerOf(chat, async ({ signal }) => {
+      seen.push(signal);
+      await once(signal, "abort");
+      // What the host does: an aborted call resolves, with nothing in it.
+      return "";
+    });
+    worker.start();
+    await until(() => seen.length === 1);
+    await worker.stop();
+    expect(seen[0]?.aborted).toBe(true);
+    expect(chat.summaries()).toEqual([]);
+    const attempts = chat.stores.db.all("SELECT outcome FROM summary_attempts");
+    expect(attempts).toEqual([{ outcome: "aborted" }]);
+    expect(chat.stores.db.all("SELECT * FROM leases")).toEqual([]);
+    // It is found again.
+    await chat.work();
+    expect(chat.summaries()).toHaveLength(1);
+  });
+
+  it("waits for a database that is locked, and goes on", async () => {
+    const chat = await withDebt();
+    const model = obedient();
+    const lock = lockHere(chat.stores.db.path, "BEGIN IMMEDIATE");
+    const worker = workerOf(chat, async (request) => String(await model(request)));
+    worker.start();
+    await sleep(150);
+    expect(model.requests).toEqual([]);
+    lock.release();
+    await until(() => chat.summaries().length > 0);
+  });
+
+  it("does nothing on its own when automatic compaction is turned off", async () => {
+    const summarize = obedient();
+    const chat = new Chat({ summarize, config: { autocompactDisabled: true } });
+    await chat.turns(60);
+    expect(summarize.requests).toEqual([]);
+    expect(chat.summaries()).toEqual([]);
+    const { estimatedTokens } = await chat.look();
+    expect(estimatedTokens).toBeLessThanOrEqual(17_842);
+  });
+
+  it("leaves deleted sessions alone", async () => {
+    const summarize = obedient();
+    const chat = await withDebt({ summarize });
+    await chat.lcm.createEngine().sessionDeleted(chat.host.ref(chat.key));
+    await chat.work();
+    expect(summarize.requests).toEqual([]);
+  });
+});
+
+describe("two processes", () => {
+  it("do not pay for the same summary, and one takes up what a killed one left", async () => {
+    const script = await bundle(new URL("support/summarizing.ts", import.meta.url));
+    const summarize = obedient();
+    let ahead = 0;
+    const chat = new Chat({ open: { now: () => Date.now() + ahead } });
+    while ((await chat.turn(), chat.viewTokens < 11_500));
+    const { path } = chat.stores.db;
+    const child = spawn(process.execPath, ["--no-warnings", script, path], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    await once(createInterface({ input: child.stdout }), "line");
+    const mine = (): ReturnType<typeof openLcm> =>
+      openLcm({ databasePath: path, summarize, now: () => Date.now() + ahead });
+    const during = mine();
+    await during.worker.drain();
+    expect(summarize.requests).toEqual([]);
+
+    child.kill("SIGKILL");
+    await once(child, "close");
+    await during.worker.drain();
+    expect(summarize.requests).toEqual([]);
+
+    ahead = 2 * 60_000;
+    await during.worker.drain();
+    expect(summarize.requests).toHaveLength(1);
+    expect(chat.summaries()).toEqual([{ depth: 0, level: "normal", count: 1 }]);
+    during.close();
+  });
+
+  it("are not kept waiting by a lease or a debt from a clock that ran ahead", async () => {
+    const chat = await withDebt();
+    const { work, db } = chat.stores;
+    const far = "2031-01-01T00:00:00.000Z";
+    db.run("INSERT INTO leases VALUES (?, 'somebody', ?)", chat.conversation, far);
+    work.postpone(work.debtOf(chat.conversation)!, far);
+    await chat.work();
+    expect(chat.summaries()).toHaveLength(1);
+  });
+});
+
+describe("without a worker", () => {
+  it("a turn's maintenance does a little, and stops when the host says so", async () => {
+    const summarize = obedient();
+    const chat = await withDebt({ summarize });
+    const { stores, lcm, host } = chat;
+    const engine = new LcmContextEngine({
+      stores: () => stores,
+      config: lcm.config,
+      source: host,
+      log: recordingLog(),
+      now: host.now,
+      model: () => async (request) => ({ text: String(await summarize(request)) }),
+      hasWorker: () => false,
+      timing: { callMs: 1_000, gapMs: 0 },
+      release: () => undefined,
+    });
+    const stopped = AbortSignal.abort();
+    await engine.maintain({ ...host.ref(chat.key), abortSignal: stopped });
+    expect(summarize.requests).toEqual([]);
+    await engine.maintain({ ...host.ref(chat.key), runtimeSettings: {} });
+    expect(summarize.requests).toEqual([]);
+    await engine.maintain({ ...host.ref(chat.key) });
+    expect(chat.summaries()).toEqual([{ depth: 0, level: "normal", count: 1 }]);
+  });
+});
