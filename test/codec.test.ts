@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { LcmError } from "../src/errors.js";
 import { decodeMessage, encodeMessage } from "../src/message-codec.js";
-import { estimateTokens } from "../src/tokens.js";
 import type { AgentMessage } from "../src/types.js";
 
 const FIXTURES = join(import.meta.dirname, "fixtures");
@@ -146,13 +145,4 @@ describe("message codec", () => {
       expect(() => encodeMessage(value, NOW)).toThrow(/must be an object with a "role" string/);
     },
   );
-
-  it("estimates a long text from samples close to the whole", () => {
-    const text = Array.from(
-      { length: 30_000 },
-      (_, index) => `line ${index}: the quick brown fox ${index * 7}`,
-    ).join("\n");
-    const perCharacter = estimateTokens(text.slice(0, 60_000)) / 60_000;
-    expect(estimateTokens(text) / (perCharacter * text.length)).toBeCloseTo(1, 1);
-  });
 });
