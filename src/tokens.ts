@@ -5,9 +5,9 @@
 // and what finds no room is counted as fractions of further tokens. A common pair of letters strains
 // a token hardly, a rare one like a token of its own: so English, Finnish and base64 differ.
 //
-// The numbers were fitted by least squares against o200k_base, on 1.5 kB samples of code, data, logs, and
-// prose in sixty languages. They lean to the high side, because an estimate that is too low overflows
-// a context. `test/tokens.test.ts` holds them to other samples.
+// The numbers were fitted against o200k_base on 1.5 kB samples of code, data, logs, and prose in fifty
+// languages, by squared error with more weight on what is too low, and then rounded: too low an
+// estimate overflows a context. `test/tokens.test.ts` holds them to other samples.
 
 /** Providers charge images by size; this is the common upper bound for one that was scaled to fit. */
 export const IMAGE_TOKENS = 1_600;
