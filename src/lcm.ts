@@ -65,7 +65,7 @@ export function openLcm(options: OpenLcmOptions): Lcm {
     config,
     stores,
     createEngine: () => new LcmContextEngine(engine),
-    worker: new Worker({ open: () => ({ ...shared, stores, model }) }),
+    worker: new Worker({ open: () => ({ ...shared, stores, model }), log }),
     status: (session) => readStatus({ stores, source, config, now }, session),
     close: () => lease.release(),
   };
@@ -117,6 +117,7 @@ export function createBackground({ config, model, log, now }: BackgroundOptions)
 } {
   const store = new SelfOpeningStore(log);
   const worker = new Worker({
+    log,
     open: () => {
       const current = config();
       if (!current) return undefined;

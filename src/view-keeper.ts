@@ -5,14 +5,15 @@
 
 import { shortForm } from "./assembler/forms.js";
 import { renderStyle } from "./assembler/render-summary.js";
-import { coarsest, type GraphNode } from "./compaction/frontier.js";
+import { coarsest, type Element, type GraphNode } from "./compaction/frontier.js";
 import { nodesOver } from "./compaction/graph.js";
 import { showSummary } from "./compaction/load-state.js";
+import { isMessage } from "./compaction/view-items.js";
 import { currentPolicy } from "./current-policy.js";
 import type { LcmConfig } from "./db/config.js";
 import type { Stores } from "./store/index.js";
 import type { BranchRow } from "./store/message-store.js";
-import type { NewItem } from "./store/view-store.js";
+import type { ItemRow, NewItem } from "./store/view-store.js";
 import type { ConversationId, MessageId, SegmentId, SummaryId } from "./types.js";
 
 export class ViewKeeper {
@@ -36,14 +37,13 @@ export class ViewKeeper {
   rebuild(conversation: ConversationId, segment: SegmentId, now: string): void {
     const { views, boundaries, messages, work } = this.#stores;
     const start = boundaries.viewStart(segment).position;
-    const kept = this.#stillTrue(conversation, segment, start);
-    const rows = messages.branchFrom(segment, kept.next);
-    const removed = views.remove(conversation, kept.lastOrdinal + 1, Number.MAX_SAFE_INTEGER);
-    const most = this.#mostItemTokens(conversation);
-    for (const item of this.#cover(rows, most)) views.append(conversation, item);
+    const { next, lastOrdinal } = this.#stillTrue(conversation, segment, start);
+    const removed = views.remove(conversation, lastOrdinal + 1, Number.MAX_SAFE_INTEGER);
+    const kept = views.oldest(conversation, lastOrdinal + 1, Number.MAX_SAFE_INTEGER);
+    const isRaised = this.#goOn(conversation, kept, messages.branchFrom(segment, next));
     const fold = views.fold(conversation);
-    if (fold && fold.throughOrdinal > kept.lastOrdinal) views.clearFold(conversation);
-    views.settleRebuild(conversation, { isChanged: removed > 0 });
+    if (fold && (isRaised || fold.throughOrdinal > lastOrdinal)) views.clearFold(conversation);
+    views.settleRebuild(conversation, { isChanged: removed > 0 || isRaised });
     work.noteDebt(conversation, now);
   }
 
@@ -65,22 +65,53 @@ export class ViewKeeper {
     return { next, lastOrdinal };
   }
 
-  /** The rows as items, with published nodes in the place of what they cover whole. */
-  #cover(rows: readonly BranchRow[], most: number | null): NewItem[] {
-    const elements = rows.map(({ id: ref, tokens }, from) => {
-      return { ref, depth: -1, tokens, from, to: from + 1 };
-    });
-    const nodes = this.#publishedNodes(rows.map(({ id }) => id));
-    return coarsest(elements, nodes).map(({ ref, depth, from }) =>
-      depth < 0
-        ? this.#toItem(rows[from] as BranchRow, most)
-        : this.#toSummaryItem(ref as SummaryId),
-    );
+  /**
+   * Puts the rows behind the kept items, with published nodes in the place of what they cover whole.
+   * True when such a node took the place of kept items: what cut it is gone.
+   */
+  #goOn(
+    conversation: ConversationId,
+    kept: readonly ItemRow[],
+    rows: readonly BranchRow[],
+  ): boolean {
+    const { views } = this.#stores;
+    const most = this.#mostItemTokens(conversation);
+    let isRaised = false;
+    for (const { ref, depth, from, to } of this.#coarsest(kept, rows)) {
+      const row = rows[from - kept.length];
+      const [first, last] = [kept[from], kept[Math.min(to, kept.length) - 1]];
+      if (depth < 0 && row) views.append(conversation, this.#toItem(row, most));
+      if (depth < 0 || isSameItem(first, ref)) continue;
+      const node = this.#toSummaryItem(ref as SummaryId);
+      if (first && last) {
+        isRaised = true;
+        views.remove(conversation, first.ordinal, last.ordinal);
+        views.insertAt(conversation, first.ordinal, node);
+      } else {
+        views.append(conversation, node);
+      }
+    }
+    return isRaised;
   }
 
-  #publishedNodes(messages: readonly MessageId[]): GraphNode[] {
+  #coarsest(kept: readonly ItemRow[], rows: readonly BranchRow[]): Element[] {
+    const items = [
+      ...kept.map((item) =>
+        isMessage(item)
+          ? { ref: item.messageId, depth: -1 }
+          : { ref: item.summaryId, depth: item.depth },
+      ),
+      ...rows.map(({ id }) => ({ ref: id, depth: -1 })),
+    ];
+    const elements = items.map((item, from) => ({ ...item, tokens: 0, from, to: from + 1 }));
+    const messages = items.filter(({ depth }) => depth < 0).map(({ ref }) => ref as MessageId);
+    const nodes = items.filter(({ depth }) => depth >= 0).map(({ ref }) => ref as SummaryId);
+    return coarsest(elements, this.#publishedNodes(messages, nodes));
+  }
+
+  #publishedNodes(messages: readonly MessageId[], shown: readonly SummaryId[]): GraphNode[] {
     const { summaries } = this.#stores;
-    const members = nodesOver(this.#stores, messages, []);
+    const members = nodesOver(this.#stores, messages, shown);
     const published = summaries.published([...members.keys()]);
     const successors = summaries.successors([...published]);
     const isReplaced = (id: SummaryId): boolean => {
@@ -109,4 +140,8 @@ export class ViewKeeper {
   #mostItemTokens(conversation: ConversationId): number | null {
     return currentPolicy(this.#stores, this.#config, conversation)?.itemTokens ?? null;
   }
+}
+
+function isSameItem(item: ItemRow | undefined, ref: unknown): boolean {
+  return item !== undefined && !isMessage(item) && item.summaryId === ref;
 }

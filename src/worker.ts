@@ -4,6 +4,7 @@
 import { randomUUID } from "node:crypto";
 import { errorText } from "./errors.js";
 import type { Debt } from "./store/work-store.js";
+import type { Logger } from "./types.js";
 import { VERSION } from "./version.js";
 import { visit, type VisitOutcome, type WorkDependencies } from "./work.js";
 
@@ -13,6 +14,7 @@ export interface WorkerOptions {
    * while there is nothing to do.
    */
   readonly open: () => WorkDependencies | undefined;
+  readonly log: Logger;
   /** Between two looks for work. */
   readonly pollMs?: number;
 }
@@ -30,6 +32,7 @@ export class Worker {
   readonly #holder = `${process.pid}-${randomUUID()}`;
   #stopping = new AbortController();
   #timer: NodeJS.Timeout | undefined;
+  #complaint: string | undefined;
   #round: Promise<unknown> = Promise.resolve();
 
   constructor(options: WorkerOptions) {
@@ -67,17 +70,23 @@ export class Worker {
 
   /** Visits one conversation. False when none is due. Never rejects. */
   async #work(): Promise<boolean> {
-    let deps: WorkDependencies | undefined;
     try {
-      deps = this.#options.open();
+      const deps = this.#options.open();
       const debt = deps && nextDebt(deps);
       if (!deps || !debt) return false;
       await this.#visit(deps, debt);
       return true;
     } catch (error) {
-      deps?.log.warn(`summaries wait: ${errorText(error)}`);
+      this.#complain(errorText(error));
       return false;
     }
+  }
+
+  /** Once for each reason: it is met again every second. */
+  #complain(reason: string): void {
+    if (reason === this.#complaint) return;
+    this.#complaint = reason;
+    this.#options.log.warn(`summaries wait: ${reason}`);
   }
 
   async #visit(deps: WorkDependencies, debt: Debt): Promise<void> {

@@ -86,7 +86,7 @@ describe("a conversation that grows", () => {
     expect(chat.summaries().every(({ level }) => level === "normal")).toBe(true);
     const { stores } = chat;
     const depths = new Set(summarize.requests.map(depthOf));
-    expect(depths).toEqual(new Set([0, 1, 2]));
+    expect(depths).toEqual(new Set([0, 1, 2, 3]));
     for (const { id, content } of stores.db.all<{ id: never; content: string }>(
       "SELECT summary_id AS id, content FROM summaries",
     )) {
@@ -296,8 +296,8 @@ describe("a budget that shrinks in mid-session", () => {
     Object.assign(chat, { budget: 17_433, window: 32_000 });
     const { messages, estimatedTokens } = await chat.look();
     expect(estimatedTokens).toBeLessThanOrEqual(17_433);
-    expect(textOf(messages)).not.toContain("<folded");
     expect(chat.shownSummaries()).toHaveLength(3);
+    expect(messages.length).toBeGreaterThan(20);
   });
 
   it("folds what is not prepared into a pointer, until it is summarized", async () => {

@@ -160,10 +160,14 @@ describe("marked nodes", () => {
     };
     const chat = new Chat({ summarize: lazy });
     while (chat.summaries().length === 0) await chat.turns(1);
-    for (let visit = 0; visit < 6; visit += 1) {
-      chat.stores.work.noteDebt(chat.conversation, new Date(chat.host.tick(MINUTE)).toISOString());
-      await chat.work();
-    }
+    const visits = async (worker: Chat["lcm"]["worker"]): Promise<void> => {
+      for (let visit = 0; visit < 6; visit += 1) {
+        const at = new Date(chat.host.tick(MINUTE)).toISOString();
+        chat.stores.work.noteDebt(chat.conversation, at);
+        await worker.drain();
+      }
+    };
+    await visits(chat.lcm.worker);
     // Two calls to make it, and two for each of three tries.
     expect(calls).toHaveLength(8);
     const other = openLcm({
@@ -174,8 +178,7 @@ describe("marked nodes", () => {
       timing: { callMs: 200, gapMs: 0 },
       config: { summaryModel: "other/model" },
     });
-    chat.stores.work.noteDebt(chat.conversation, new Date(chat.host.tick(MINUTE)).toISOString());
-    await other.worker.drain();
+    await visits(other.worker);
     other.close();
     expect(calls.slice(8)).toEqual(Array.from({ length: 6 }, () => "other/model"));
   });

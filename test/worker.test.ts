@@ -34,7 +34,7 @@ function workerOf(chat: Chat, summarize: (request: ModelRequest) => Promise<stri
     log: recordingLog(),
     timing: { callMs: 60_000, gapMs: 0 },
   };
-  const worker = new Worker({ open: () => deps, pollMs: 5 });
+  const worker = new Worker({ open: () => deps, log: deps.log, pollMs: 5 });
   onTestFinished(() => worker.stop());
   return worker;
 }

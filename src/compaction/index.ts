@@ -1,6 +1,7 @@
 // Works on one conversation: makes the nodes that are due, publishes them when it is time, and mends
 // marked ones. Every change is a transaction of its own, so it can be stopped and taken up anywhere.
 
+import type { Summary } from "../store/summary-store.js";
 import { pause } from "../summarize/index.js";
 import { isoAt } from "../time-format.js";
 import type { ViewPolicy } from "../view-policy.js";
@@ -30,43 +31,76 @@ export type WorkOutcome =
 
 /** A fold hides what is published under it, so it need not be saved up for one publish. */
 const PUBLISH_UNDER_FOLD = 4;
+/** After a failure, marked nodes are tried again this much later, or after the next turn. */
+const HEALING_PAUSE_MS = 60_000;
 /** Deterministic nodes that one emergency makes; the rest is folded when the view is assembled. */
 const MOST_EMERGENCY_NODES = 16;
 
 export async function workOn(
   context: CompactionContext,
   asking: ModelContext,
-  mode: Exclude<Mode, { kind: "emergency" }>,
+  mode: WorkMode,
   limits: Limits,
 ): Promise<WorkOutcome> {
-  const hopeless = new Set<unknown>();
+  const visit: Visit = { hopeless: new Set(), mayHeal: true };
   for (let calls = 0; ; calls += 1) {
     if (calls > 0) await pause(asking.timing.gapMs, asking.signal);
     if (asking.signal.aborted || !limits.mayGoOn()) return { kind: "stopped" };
-    const work = nextWork(context, asking, mode, limits, hopeless);
+    const work = nextWork(context, asking, mode, limits, visit);
     if (work.kind === "done" || work.kind === "waiting") return work;
-    const outcome =
+    const isStopped =
       work.kind === "node"
-        ? await makeNode(context, asking, work.state, work.step)
-        : await heal(context, asking, work.node).then((kind) => ({ kind }));
-    if (outcome.kind === "aborted") return { kind: "stopped" };
-    // Whatever kept it from being made, the same step again would end the same.
-    if (outcome.kind !== "made" && work.kind === "node") hopeless.add(firstRef(work.step));
+        ? await tryNode(context, asking, work, visit)
+        : await tryHealing(context, asking, work.node, visit);
+    if (isStopped) return { kind: "stopped" };
   }
+}
+
+type WorkMode = Exclude<Mode, { kind: "emergency" }>;
+
+/** What a visit has learned. */
+interface Visit {
+  readonly hopeless: Set<unknown>;
+  /** False once the model has failed: marked nodes wait for another day. */
+  mayHeal: boolean;
+}
+
+async function tryNode(
+  context: CompactionContext,
+  asking: ModelContext,
+  { state, step }: Extract<Work, { kind: "node" }>,
+  visit: Visit,
+): Promise<boolean> {
+  const outcome = await makeNode(context, asking, state, step);
+  // Whatever kept it from being made, the same step again would end the same.
+  if (outcome.kind !== "made") visit.hopeless.add(firstRef(step));
+  else if (outcome.level === "deterministic") visit.mayHeal = false;
+  return outcome.kind === "aborted";
+}
+
+async function tryHealing(
+  context: CompactionContext,
+  asking: ModelContext,
+  node: Summary,
+  visit: Visit,
+): Promise<boolean> {
+  const outcome = await heal(context, asking, node);
+  if (outcome === "failed") visit.mayHeal = false;
+  return outcome === "aborted";
 }
 
 type Work =
   | { readonly kind: "node"; readonly state: LoadedState; readonly step: Step }
-  | { readonly kind: "heal"; readonly node: NonNullable<ReturnType<typeof nextToHeal>> }
+  | { readonly kind: "heal"; readonly node: Summary }
   | Exclude<WorkOutcome, { kind: "stopped" }>;
 
 /** Publishes what it is time for, and tells what a model is to be asked next. */
 function nextWork(
   context: CompactionContext,
   asking: ModelContext,
-  mode: Exclude<Mode, { kind: "emergency" }>,
+  mode: WorkMode,
   limits: Limits,
-  hopeless: ReadonlySet<unknown>,
+  { hopeless, mayHeal }: Visit,
 ): Work {
   const access = asking.access();
   let state = load(context, hopeless);
@@ -79,8 +113,9 @@ function nextWork(
   const isNeeded = mode.kind === "forced" || needsSpace(state, context.policy);
   if (step && (access.allowed || isNeeded)) return { kind: "node", state, step };
   const node = nextToHeal(context, asking.requestedModel);
-  if (node && access.allowed) return { kind: "heal", node };
+  if (node && access.allowed && mayHeal) return { kind: "heal", node };
   if ((node || step) && !access.allowed) return { kind: "waiting", until: access.until };
+  if (node) return { kind: "waiting", until: isoAt(context.now() + HEALING_PAUSE_MS) };
   const isSavedUp = canPublish(state) && isAboveHalf(state, context.policy);
   const isIdle = limits.idleAt <= isoAt(context.now());
   return isSavedUp && !isIdle ? { kind: "waiting", until: limits.idleAt } : { kind: "done" };

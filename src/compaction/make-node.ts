@@ -1,7 +1,7 @@
 // Carries out one step of a plan: has the sources summarized with no transaction open, and stores the
 // result as a prepared node if its place is still free.
 
-import type { Sources } from "../store/summary-store.js";
+import type { Sources, SummaryLevel } from "../store/summary-store.js";
 import {
   type CallTiming,
   summarize,
@@ -40,7 +40,7 @@ export interface ModelContext {
 }
 
 export type NodeOutcome =
-  | { readonly kind: "made"; readonly id: SummaryId }
+  | { readonly kind: "made"; readonly id: SummaryId; readonly level: SummaryLevel }
   | { readonly kind: "aborted" }
   /** Somebody else made a node there meanwhile, or the branch moved. */
   | { readonly kind: "stale" }
@@ -130,7 +130,7 @@ function storeNode(context: CompactionContext, request: NodeRequest, result: Wri
       if (result.attempt !== null) stores.attempts.settle(result.attempt, "stale");
       return { kind: "stale" };
     }
-    return { kind: "made", id: insertNode(context, request, result) };
+    return { kind: "made", id: insertNode(context, request, result), level: result.level };
   });
 }
 

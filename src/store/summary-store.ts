@@ -223,17 +223,23 @@ export class SummaryStore {
       .map((row) => row.id);
   }
 
+  /** With everything beneath it: where its branch is cut, its sources stand for themselves. */
   markPublished(node: SummaryId, viewVersion: number, now: string): void {
     this.#db.run(
-      `INSERT INTO publications (summary_id, view_version, published_at) VALUES (?, ?, ?)
-       ON CONFLICT DO NOTHING`,
+      `WITH RECURSIVE below (id) AS (
+         VALUES (?1)
+         UNION
+         SELECT sp.parent_summary_id FROM below JOIN summary_parents sp ON sp.summary_id = below.id
+         WHERE NOT EXISTS (SELECT 1 FROM publications p WHERE p.summary_id = sp.parent_summary_id))
+       INSERT INTO publications (summary_id, view_version, published_at)
+       SELECT id, ?2, ?3 FROM below WHERE true ON CONFLICT DO NOTHING`,
       node,
       viewVersion,
       now,
     );
   }
 
-  /** Those of the nodes that were ever part of a view. */
+  /** Those of the nodes that were ever part of a view, or beneath one that was. */
   published(nodes: readonly SummaryId[]): Set<SummaryId> {
     const rows = this.#db.all<{ id: SummaryId }>(
       "SELECT p.summary_id AS id FROM json_each(?) j JOIN publications p ON p.summary_id = j.value",

@@ -86,7 +86,7 @@ function cut(line: string, length: number): string {
 /** Numbers that carry a unit, a currency, a version or a decimal. */
 function notableNumbers(text: string): string[] {
   const found = text.matchAll(
-    /(?:[$€£]\s?\d[\d,.]*|\bv?\d+\.\d+(?:\.\d+)*\b|\b\d[\d,]*\s?(?:%|ms|s|min|h|[KMGT]i?B|px|tokens?|requests?|users?|lines?)\b)/g,
+    /(?:[$€£] ?\d[\d,.]*|\bv?\d+\.\d+(?:\.\d+)*\b|\b\d[\d,]* ?(?:%|ms|s|min|h|[KMGT]i?B|px|tokens?|requests?|users?|lines?)\b)/g,
   );
   return [...new Set([...found].map(([number]) => number.trim()))];
 }

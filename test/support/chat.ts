@@ -154,6 +154,17 @@ export class Chat {
       : summaries.messageIds(node);
   }
 
+  /** A node and everything beneath it that is a node. */
+  tree(node: SummaryId): SummaryId[] {
+    return [node, ...this.stores.summaries.sourceIds(node).flatMap((source) => this.tree(source))];
+  }
+
+  allSummaries(): SummaryId[] {
+    return this.stores.db
+      .all<{ id: SummaryId }>("SELECT summary_id AS id FROM summaries ORDER BY rowid")
+      .map(({ id }) => id);
+  }
+
   /** What of the live branch goes to a model since the last reset, in order. */
   branch(): MessageId[] {
     const { conversations, boundaries, messages } = this.stores;

@@ -1,0 +1,166 @@
+// A conversation in the real host that is long enough to be summarized, and what must be true of it.
+
+import { expect } from "vitest";
+import { prose } from "../../support/prose.js";
+import type { ModelMessage, RecordedRequest } from "../harness/model-types.js";
+import { stripHostText } from "../harness/user-text.js";
+import { waitUntil } from "../harness/wait-until.js";
+import { SummaryScript } from "./summary-script.js";
+import { World } from "./world.js";
+
+const KEY = "agent:main:long";
+const WINDOW = 32_000;
+
+interface PlayedTurn {
+  /** The view's version before and after the turn: it was assembled somewhere in between. */
+  readonly before: number;
+  readonly after: number;
+  /** What the model was given as history at the turn's first call. */
+  readonly history: readonly string[];
+}
+
+export class LongConversation {
+  readonly key = KEY;
+  readonly played: PlayedTurn[] = [];
+
+  private constructor(
+    readonly world: World,
+    readonly model: SummaryScript,
+  ) {}
+
+  static async start(options: Parameters<typeof World.create>[0] = {}): Promise<LongConversation> {
+    const world = await World.create({ contextWindow: WINDOW, ...options });
+    const model = new SummaryScript(WINDOW);
+    world.model.setScript(model.script);
+    await world.host.startGateway();
+    return new LongConversation(world, model);
+  }
+
+  dispose(): Promise<void> {
+    return this.world.dispose();
+  }
+
+  async turns(count: number): Promise<void> {
+    for (let turn = 0; turn < count; turn += 1) await this.turn();
+  }
+
+  async turn(): Promise<string> {
+    const number = this.played.length + 1;
+    const before = this.version();
+    const reply = await this.world.turn(KEY, `PLANT-${number} ${prose(120, number)}`);
+    expect(reply).toContain(`PLANT-${number} is done.`);
+    const request = this.world.model.requests.findLast(
+      ({ lastUserText, toolResultsSinceUser }) =>
+        lastUserText.startsWith(`PLANT-${number} `) && toolResultsSinceUser === 0,
+    );
+    this.played.push({ before, after: this.version(), history: historyOf(request!) });
+    return reply;
+  }
+
+  version(): number {
+    return this.#conversation<{ version: number }>("view_version AS version")?.version ?? 0;
+  }
+
+  viewTokens(): number {
+    return this.#conversation<{ tokens: number }>("view_tokens AS tokens")?.tokens ?? 0;
+  }
+
+  #conversation<T>(columns: string): T | undefined {
+    return this.world.memory.all<T>(
+      `SELECT ${columns} FROM conversations WHERE session_key = ?`,
+      KEY,
+    )[0];
+  }
+
+  levels(): Record<string, number> {
+    const rows = this.world.memory.all<{ level: string; count: number }>(
+      "SELECT level, count(*) AS count FROM summaries GROUP BY level",
+    );
+    return Object.fromEntries(rows.map(({ level, count }) => [level, count]));
+  }
+
+  /** Waits until the background has made or published something. */
+  settled(what: string, holds: () => boolean, timeoutMs = 30_000): Promise<unknown> {
+    return waitUntil(what, holds, timeoutMs);
+  }
+
+  expectNoOverflow(): void {
+    expect(this.model.overflows).toEqual([]);
+    expect(this.world.host.log).not.toMatch(/context overflow|Context overflow/);
+  }
+
+  /** Every summary in every request is well-formed, complete, and has its footer. */
+  expectNavigableSummaries(): void {
+    const shown = this.played.flatMap(({ history }) =>
+      history.filter((text) => text.includes("<summary id")),
+    );
+    expect(shown.length).toBeGreaterThan(20);
+    for (const text of new Set(shown)) {
+      expect(text).toMatch(
+        /^<summary id="sum_[0-9a-f]{16}" kind="(leaf|condensed)" depth="\d" descendant_count="\d+" earliest_at="\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d" latest_at="\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d">\n(  <parents>\n(    <summary_ref id="sum_[0-9a-f]{16}" \/>\n)+  <\/parents>\n)?  <content>\n[^<]*Expand for details about: [^<]*\n  <\/content>\n<\/summary>$/,
+      );
+    }
+  }
+
+  /** Each node says what was planted in the messages it covers, and nothing else. */
+  expectPlantedAtEachDepth(least: number): void {
+    const nodes = this.world.memory.all<{ id: string; depth: number; content: string }>(
+      "SELECT summary_id AS id, depth, content FROM summaries WHERE level <> 'deterministic'",
+    );
+    expect(Math.max(...nodes.map(({ depth }) => depth))).toBeGreaterThanOrEqual(least);
+    for (const { id, content } of nodes) {
+      const covered = this.world.memory.all<{ plant: string }>(
+        `WITH RECURSIVE below (id) AS (
+           SELECT ? UNION SELECT p.parent_summary_id FROM summary_parents p JOIN below ON p.summary_id = below.id)
+         SELECT substr(m.body ->> 'content', 1, instr(m.body ->> 'content', ' ') - 1) AS plant
+         FROM below JOIN summary_messages s ON s.summary_id = below.id JOIN messages m USING (message_id)
+         WHERE m.role = 'user' ORDER BY m.message_id`,
+        id,
+      );
+      const expected = covered.map(({ plant }) => plant).slice(0, 16);
+      expect(content.match(/PLANT-\d+/g)?.slice(0, expected.length)).toEqual(expected);
+    }
+  }
+
+  /** The view's nodes and messages cover the live branch, each message once. */
+  expectCoveredOnce(): void {
+    const covered = this.world.memory.all<{ id: number }>(
+      `WITH RECURSIVE below (id) AS (
+         SELECT summary_id FROM context_items WHERE summary_id IS NOT NULL
+         UNION ALL SELECT p.parent_summary_id FROM summary_parents p JOIN below ON p.summary_id = below.id)
+       SELECT message_id AS id FROM below JOIN summary_messages s ON s.summary_id = below.id
+       UNION ALL SELECT message_id FROM context_items WHERE message_id IS NOT NULL ORDER BY 1`,
+    );
+    const branch = this.world.memory.all<{ id: number }>(
+      `SELECT t.message_id AS id FROM segments s JOIN transcript_entries t USING (segment_id)
+       JOIN messages m USING (message_id) WHERE s.session_id = ? AND m.in_context = 1 ORDER BY 1`,
+      this.world.sessionId(KEY),
+    );
+    expect(covered).toEqual(branch);
+  }
+
+  expectOnlyPublishesBreakThePrefix(): void {
+    let breaks = 0;
+    for (const [index, turn] of this.played.slice(1).entries()) {
+      const last = this.played[index] as PlayedTurn;
+      const isGrown = last.history.every((text, at) => turn.history[at] === text);
+      if (isGrown) continue;
+      breaks += 1;
+      expect(last.before).not.toBe(turn.after);
+    }
+    expect(breaks).toBeLessThan(this.played.length / 4);
+  }
+}
+
+/** What stands before the turn's own message. */
+function historyOf({ messages }: RecordedRequest): string[] {
+  const end = messages.findLastIndex(
+    ({ role, text }) => role === "user" && text.includes("PLANT-"),
+  );
+  return messages.slice(0, end).map(render);
+}
+
+function render({ role, text, toolCalls }: ModelMessage): string {
+  const calls = toolCalls.map((call) => JSON.stringify(call));
+  return role === "user" ? stripHostText(text) : [role, text, ...calls].join(" ");
+}
