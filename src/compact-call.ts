@@ -33,8 +33,7 @@ export const NOTHING_STORED: CompactAnswer = {
 
 /** The host gives up on a compaction after three minutes. */
 const MANUAL_MS = 150_000;
-/** What an emergency aims for: below the threshold by so much, and by more with every further try. */
-const BUDGET_SHARE = 0.8;
+/** What an overflow aims for: so much of the threshold, and less with every further try. */
 const OVERFLOW_SHARE = 0.5;
 const NEXT_TRY_SHARE = 0.6;
 
@@ -85,7 +84,7 @@ function targetFor(
   view: number,
 ): number {
   const { trigger, attempt } = call.runtimeContext ?? {};
-  if (trigger !== "overflow") return Math.floor(threshold * BUDGET_SHARE);
+  if (trigger !== "overflow") return threshold;
   const ratio = ratioFor(stores, stores.conversations.turnFacts(conversationId).model);
   const [used, window] = [tokenCount(call.currentTokenCount), tokenCount(call.tokenBudget)];
   const excess =

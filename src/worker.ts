@@ -19,7 +19,7 @@ export interface WorkerOptions {
   readonly pollMs?: number;
 }
 
-const POLL_MS = 1_000;
+const POLL_MS = 250;
 /** One conversation is left for the next after this long; it keeps its place in the queue. */
 const VISIT_MS = 5 * 60_000;
 const RETRY_MS = 60_000;
@@ -82,7 +82,7 @@ export class Worker {
     }
   }
 
-  /** Once for each reason: it is met again every second. */
+  /** Once for each reason: it is met again at every look. */
   #complain(reason: string): void {
     if (reason === this.#complaint) return;
     this.#complaint = reason;

@@ -67,7 +67,7 @@ describe("a model that only fails", () => {
     }
     const times = chat.stores.db
       .all<{ at: string }>("SELECT started_at AS at FROM summary_attempts ORDER BY attempt_id")
-      .map(({ at }) => Date.parse(at) / MINUTE);
+      .map(({ at }) => Date.parse(at) / 30_000);
     const pauses = times.slice(5).map((time, index) => Math.round(time - times[index + 4]!));
     expect(pauses).toEqual([1, 2, 4, 8]);
   });

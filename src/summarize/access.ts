@@ -13,7 +13,7 @@ export type SpendLimits = Pick<LcmConfig, "summaryTokensPerDay" | "summaryCostPe
 
 /** So many failures in a row open the breaker; each further one doubles the pause. */
 const FAILURES = 5;
-const PAUSE_MS = 60_000;
+const PAUSE_MS = 30_000;
 const MOST_PAUSE_MS = 30 * 60_000;
 const LOOKED_AT = 32;
 

@@ -2,15 +2,20 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LongConversation } from "./support/long-conversation.js";
+import { stageBystander } from "./support/bystander.js";
 
 describe("a conversation that outgrows its window", () => {
   let talk: LongConversation;
+  const bystander = stageBystander();
 
   beforeAll(async () => {
-    talk = await LongConversation.start();
+    talk = await LongConversation.start({ bystander: bystander.path });
   }, 240_000);
 
-  afterAll(() => talk?.dispose(), 60_000);
+  afterAll(async () => {
+    await talk?.dispose();
+    bystander.remove();
+  }, 60_000);
 
   test("60 turns: it never overflows, and the model always finds its way", async () => {
     await talk.turns(60);
@@ -19,6 +24,78 @@ describe("a conversation that outgrows its window", () => {
     talk.expectPlantedAtEachDepth(2);
     talk.expectCoveredOnce();
     talk.expectOnlyPublishesBreakThePrefix();
+    expect(talk.levels()).toEqual({ normal: expect.any(Number) });
     expect(talk.world.engineLog().degraded).toBe(0);
+  }, 240_000);
+
+  test("/lcm tells what the context is made of, what waits, and what was spent", async () => {
+    const report = await talk.report();
+    expect(report).toMatch(/Context: [\d,]+ of 1\d,\d{3} tokens, compacted beyond 1\d,\d{3}\./);
+    expect(report).toMatch(
+      /fresh tail \d+ \([\d,]+ tokens\).*summaries of depth \d \d+ \([\d,]+ tokens\)/,
+    );
+    expect(report).toMatch(
+      /Summaries today: \d+ calls, [\d,]+ of 5,000,000 tokens, \$\d\.\d\d of \$5\.00\./,
+    );
+  });
+
+  test("/compact reports what it did", async () => {
+    await talk.world.host.setPluginConfig({ autocompactDisabled: true });
+    await talk.turns(8);
+    const before = talk.viewTokens();
+    const reply = await talk.compactByHand();
+    const after = talk.viewTokens();
+    await talk.world.host.setPluginConfig({});
+    expect(after).toBeLessThan(before);
+    const [, from, to] = /Compacted \(([\d.]+)k → ([\d.]+)k\)/.exec(reply) ?? [];
+    // The host's numbers are the model's tokens, which ours are within a few percent of.
+    expect(Number(from) / (before / 1_000)).toBeCloseTo(1, 0);
+    expect(Number(to) / (after / 1_000)).toBeCloseTo(1, 0);
+    talk.expectCoveredOnce();
+  }, 60_000);
+
+  test("a reply does not wait for a summary: the next turn's arrives while one is held back", async () => {
+    const held = Promise.withResolvers<undefined>();
+    await talk.untilSummaryIs(() => held.promise);
+    expect(await talk.turn()).toContain("is done.");
+    held.resolve(undefined);
+    talk.model.onSummary = () => undefined;
+    talk.expectCoveredOnce();
+  }, 120_000);
+
+  test("background summaries go on after another plugin was toggled", async () => {
+    const marked = talk.marked();
+    await talk.toggle("bystander", false);
+    await talk.toggle("bystander", true);
+    await talk.untilSummaryIs(() => undefined);
+    await talk.settled("the summary", () => talk.hasSettledAttempts());
+    expect(talk.marked()).toBeLessThanOrEqual(marked);
+  }, 120_000);
+
+  test("SIGTERM during a held summary lets the gateway exit within three seconds", async () => {
+    await talk.untilSummaryIs(() => new Promise(() => undefined));
+    const started = performance.now();
+    await talk.world.host.stopGateway();
+    const took = performance.now() - started;
+    // Three times the promise: machines that run tests are busy.
+    expect(took).toBeLessThan(9_000);
+    talk.model.onSummary = () => undefined;
+    await talk.world.host.startGateway();
+    await talk.turns(2);
+    talk.expectCoveredOnce();
+  }, 240_000);
+
+  test("with a summary model that only fails it goes on under budget; when it is back, marked nodes give way", async () => {
+    const failure = { error: { status: 400, body: { error: { message: "no luck" } } } };
+    talk.model.onSummary = () => failure;
+    while (talk.marked() === 0) await talk.turn();
+    await talk.turns(8);
+    talk.expectNoOverflow();
+    talk.model.onSummary = () => undefined;
+    const marked = talk.marked();
+    expect(marked).toBeGreaterThan(0);
+    await talk.settled("better summaries", () => talk.marked() === 0, 100_000);
+    await talk.turn();
+    talk.expectCoveredOnce();
   }, 240_000);
 });

@@ -283,7 +283,8 @@ export class OpenClawHost {
   async setPluginConfig(config: JsonRecord): Promise<void> {
     await this.patchConfig((whole) => {
       const { entries } = whole["plugins"] as { entries: Record<string, JsonRecord> };
-      for (const entry of Object.values(entries)) entry["config"] = config;
+      const entry = entries["lossless-claw"];
+      if (entry) entry["config"] = config;
     }, /config change detected/);
   }
 

@@ -28,8 +28,10 @@ export class LongConversation {
     readonly model: SummaryScript,
   ) {}
 
-  static async start(options: Parameters<typeof World.create>[0] = {}): Promise<LongConversation> {
-    const world = await World.create({ contextWindow: WINDOW, ...options });
+  /** `bystander` is the path of another plugin to load. */
+  static async start({ bystander }: { bystander?: string } = {}): Promise<LongConversation> {
+    const world = await World.create({ contextWindow: WINDOW, allowPlugins: ["bystander"] });
+    if (bystander !== undefined) await addPlugin(world, bystander);
     const model = new SummaryScript(WINDOW);
     world.model.setScript(model.script);
     await world.host.startGateway();
@@ -77,6 +79,57 @@ export class LongConversation {
       "SELECT level, count(*) AS count FROM summaries GROUP BY level",
     );
     return Object.fromEntries(rows.map(({ level, count }) => [level, count]));
+  }
+
+  /** Marked nodes that nothing supersedes yet. */
+  marked(): number {
+    return this.world.memory.all(
+      `SELECT 1 FROM summaries s WHERE level = 'deterministic'
+       AND NOT EXISTS (SELECT 1 FROM supersessions x WHERE x.summary_id = s.summary_id)`,
+    ).length;
+  }
+
+  hasSettledAttempts(): boolean {
+    return (
+      this.world.memory.all("SELECT 1 FROM summary_attempts WHERE ended_at IS NULL").length === 0
+    );
+  }
+
+  async report(): Promise<string> {
+    const { stdout } = await this.world.host.cli(["lcm", "status", "--session", KEY]);
+    return stdout;
+  }
+
+  /** Plays on until a summary is asked for, which is then answered so. */
+  async untilSummaryIs(answer: SummaryScript["onSummary"]): Promise<void> {
+    const before = this.model.summaries.length;
+    this.model.onSummary = answer;
+    while (this.model.summaries.length === before) {
+      await this.turn();
+      // The worker looks for work once a second.
+      await waitUntil("a summary", () => this.model.summaries.length > before, 1_500).catch(
+        () => undefined,
+      );
+    }
+  }
+
+  /** `/compact` as a user types it. Returns what the host says to it. */
+  async compactByHand(): Promise<string> {
+    const before = this.world.lines(KEY).length;
+    await this.world.host.chatSend(KEY, "/compact");
+    return waitUntil("the answer to /compact", () =>
+      this.world
+        .lines(KEY)
+        .slice(before)
+        .find((line) => line.startsWith("assistant: ")),
+    );
+  }
+
+  async toggle(plugin: string, enabled: boolean): Promise<void> {
+    await this.world.host.patchConfig((config) => {
+      const { entries } = config["plugins"] as { entries: Record<string, { enabled: boolean }> };
+      entries[plugin] = { ...entries[plugin], enabled };
+    });
   }
 
   /** Waits until the background has made or published something. */
@@ -148,7 +201,7 @@ export class LongConversation {
       breaks += 1;
       expect(last.before).not.toBe(turn.after);
     }
-    expect(breaks).toBeLessThan(this.played.length / 4);
+    expect(breaks).toBeLessThan(this.played.length / 3);
   }
 }
 
@@ -163,4 +216,15 @@ function historyOf({ messages }: RecordedRequest): string[] {
 function render({ role, text, toolCalls }: ModelMessage): string {
   const calls = toolCalls.map((call) => JSON.stringify(call));
   return role === "user" ? stripHostText(text) : [role, text, ...calls].join(" ");
+}
+
+function addPlugin({ host }: World, path: string): Promise<void> {
+  return host.patchConfig((config) => {
+    const plugins = config["plugins"] as {
+      load: { paths: string[] };
+      entries: Record<string, { enabled: boolean }>;
+    };
+    plugins.load.paths.push(path);
+    plugins.entries["bystander"] = { enabled: true };
+  });
 }

@@ -1,0 +1,25 @@
+// Four hundred turns through the real host with a window of 32,000 tokens and default settings.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { LongConversation } from "../host/support/long-conversation.js";
+
+let talk: LongConversation;
+
+beforeAll(async () => {
+  talk = await LongConversation.start();
+});
+
+afterAll(() => talk?.dispose());
+
+test("400 turns: it never overflows, and every message is covered once", async () => {
+  for (let hundred = 0; hundred < 4; hundred += 1) {
+    await talk.turns(100);
+    talk.expectNoOverflow();
+    talk.expectCoveredOnce();
+  }
+  talk.expectNavigableSummaries();
+  talk.expectPlantedAtEachDepth(3);
+  talk.expectOnlyPublishesBreakThePrefix();
+  expect(talk.world.engineLog().degraded).toBe(0);
+  console.log(talk.levels(), `${talk.model.summaries.length} summaries asked for`);
+});
