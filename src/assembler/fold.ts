@@ -14,7 +14,7 @@ import { attributes } from "./xml.js";
 /** Folding stops at this part of the budget, so that the list can grow again before the next fold. */
 const FOLD_TO = 0.8;
 /** What a pointer costs, about. */
-const POINTER_TOKENS = 160;
+const POINTER_TOKENS = 240;
 /** Summaries at the beginning stay while they take no more than this part of the budget. */
 const HEAD_SHARE = 0.5;
 
