@@ -42,6 +42,8 @@ export function summary(name: string, tokens: number, depth = 0): Draft<SummaryR
   return { summaryId: name as SummaryId, tokens, depth };
 }
 
-export function items(...drafts: readonly (Draft<MessageItem> | Draft<SummaryRow>)[]): ViewItem[] {
+export type ItemDraft = Draft<MessageItem> | Draft<SummaryRow>;
+
+export function items(...drafts: ItemDraft[]): ViewItem[] {
   return drafts.map((draft, index) => ({ ...draft, ordinal: index * 1_024 }));
 }
