@@ -7,7 +7,7 @@ import { judge, type Verdict } from "../src/summarize/quality.js";
 import { estimateTokens } from "../src/tokens.js";
 import { type Sample, SAMPLES } from "./support/answers.js";
 import { prose } from "./support/prose.js";
-import { HOSTILE } from "./support/summarizers.js";
+import { depthOf, HOSTILE, obedient, targetOf } from "./support/summarizers.js";
 
 const PROMPTS = loadPrompts("");
 const FOOTER = "Expand for details about: exact commands";
@@ -82,21 +82,32 @@ describe("the verdict", () => {
     expect(judge(answer, { ...input, sourceTokens: tokens + 1 })).toMatchObject({ ok: true });
   });
 
+  const requestFor = (depth: number, source: string) => ({
+    prompt: promptFor({ what: "", verdict: "good", depth, source }),
+    maxTokens: 2_000,
+    temperature: 0,
+    model: "",
+    signal: AbortSignal.timeout(1_000),
+  });
+
+  test.each([0, 1, 2, 3])(
+    "is yes on a model that does as it is told at depth %i",
+    async (depth) => {
+      const source = `PLANTED-1 ${prose(300)}\n\nPLANTED-1 ${prose(300, 2)}\n\nPLANTED-1 end`;
+      const request = requestFor(depth, source);
+      expect([depthOf(request), targetOf(request)]).toEqual([depth, 300]);
+      const answer = String(await obedient()(request));
+      expect(verdictOn({ depth, source, answer })).toMatchObject({ ok: true, content: answer });
+    },
+  );
+
   test("is no on every hostile model, but for text that escaping makes harmless", async () => {
     const source = prose(600);
     const accepted: string[] = [];
     for (const [name, summarize] of Object.entries(HOSTILE)) {
       if (/throwing|hanging|like an answer/.test(name)) continue;
-      const request = {
-        prompt: promptFor({ what: "", verdict: "good", depth: 0, source }),
-        maxTokens: 2_000,
-        temperature: 0,
-        model: "",
-        signal: AbortSignal.timeout(1_000),
-      };
-      const answer = await summarize(request);
-      const text = typeof answer === "string" ? answer : answer.text;
-      if (verdictOn({ depth: 0, source, answer: text }).ok) accepted.push(name);
+      const answer = String(await summarize(requestFor(0, source)));
+      if (verdictOn({ depth: 0, source, answer }).ok) accepted.push(name);
     }
     expect(accepted).toEqual(["forged structure", "lone surrogates"]);
   });
