@@ -66,6 +66,11 @@ describe("a list may be cut", () => {
     ],
     ["behind a call that got no result", items(call(1, 1, "a"), turn(2, 1)), "111"],
     ["not before a result whose call is elsewhere", items(message(1, 1), answer(2, 1, "x")), "101"],
+    [
+      "before a result whose call is in a summary",
+      items(summary("s", 1), answer(1, 1, "x"), answer(2, 1, "y"), message(3, 1)),
+      "11011",
+    ],
     ["before the first item, whatever it is", items(answer(1, 1, "x"), message(2, 1)), "111"],
     [
       "between two uses of one id",
@@ -229,6 +234,11 @@ describe("runs of raw messages", () => {
   test("leave alone a pair that a reset goes through", () => {
     const view = items(turn(1, 50), call(2, 50, "a"), answer(3, 50, "a"), turn(4, 50));
     expect(runsOf(stateOf(view, { breaks: [2] }))).toEqual([[1], [4]]);
+  });
+
+  test("begin with a result whose call was summarized without it", () => {
+    const view = items(summary("s", 50), answer(1, 50, "a"), turn(2, 50));
+    expect(runsOf(stateOf(view))).toEqual([[1, 2]]);
   });
 
   test("begin behind a hopeless message and the results that belong to it", () => {
