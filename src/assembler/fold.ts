@@ -14,7 +14,7 @@ import { attributes } from "./xml.js";
 /** Folding stops at this part of the budget, so that the list can grow again before the next fold. */
 const FOLD_TO = 0.8;
 /** What a pointer costs, about. */
-const POINTER_TOKENS = 160;
+const POINTER_TOKENS = 240;
 /** Summaries at the beginning stay while they take no more than this part of the budget. */
 const HEAD_SHARE = 0.5;
 
@@ -25,8 +25,8 @@ export interface FoldRange {
 }
 
 /**
- * `gap` is where items are missing from the list, if they are: whatever is folded reaches across it.
- * Undefined when there is nothing to fold.
+ * Items may be missing from the list before the one at `gap`: then the fold reaches from before them to
+ * behind them. Undefined when there is nothing to fold.
  */
 export function planFold(
   items: readonly ViewItem[],
@@ -35,13 +35,20 @@ export function planFold(
 ): FoldRange | undefined {
   if (items.length === 0) return undefined;
   const goal = Math.max(0, Math.floor(budget * FOLD_TO) - POINTER_TOKENS);
-  const head = Math.max(0, items.findIndex(isMessage));
+  const head = headLength(items, gap);
   const headTokens = totalTokens(items.slice(0, head));
   if (head > 0 && headTokens <= budget * HEAD_SHARE) {
-    const to = keepFrom(items, goal - headTokens, Math.max(gap, head + 1));
+    const to = keepFrom(items, goal - headTokens, Math.max(gap, head) + 1);
     if (to < items.length) return { from: head, to };
   }
-  return { from: 0, to: keepFrom(items, goal, Math.max(gap, 1)) };
+  return { from: 0, to: keepFrom(items, goal, gap + 1) };
+}
+
+/** How many summaries stand at the beginning of a list that holds messages too. */
+function headLength(items: readonly ViewItem[], gap: number): number {
+  const first = items.findIndex(isMessage);
+  if (gap === 0) return Math.max(0, first);
+  return Math.min(first < 0 ? gap : first, gap - 1);
 }
 
 /** The first index, no less than `least`, from which everything to the end fits. */

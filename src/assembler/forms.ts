@@ -48,17 +48,20 @@ function toolName(message: AgentMessage): string {
   return typeof name === "string" ? name : "tool";
 }
 
-/** The first and last characters, each on one line. */
+/** A short text whole, else its first and last characters; on one line. */
 function quote(text: string, { begin, end }: { begin: number; end: number }): string {
+  if (text.length <= begin + end) {
+    const whole = oneLine(text);
+    return whole === "" ? "" : `It says: ${whole.toWellFormed()} `;
+  }
   // Twice as much is cut out first, so that a long text is not rewritten whole.
   const head = oneLine(text.slice(0, begin * 2)).slice(0, begin);
-  if (head === "") return "";
-  const tail = text.length > begin + end ? oneLine(text.slice(-end * 2)).slice(-end) : "";
-  return tail === "" ? `It says: ${head} ` : `It begins: ${head} … and ends: ${tail} `;
+  const tail = oneLine(text.slice(-end * 2)).slice(-end);
+  return `It begins: ${head} … and ends: ${tail} `.toWellFormed();
 }
 
 function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").toWellFormed().trim();
+  return text.replace(/\s+/g, " ").trim();
 }
 
 /** The message with `note` in the place of its words. Calls stay, so that their results have one. */

@@ -25,7 +25,7 @@ export function spliceHost(
 function identity(message: AgentMessage): string | undefined {
   const { role, idempotencyKey, responseId, toolCallId, timestamp } = message;
   for (const mark of [idempotencyKey, responseId, toolCallId]) {
-    if (typeof mark === "string") return `${role} ${mark}`;
+    if (typeof mark === "string" && mark !== "") return `${role} ${mark}`;
   }
   return typeof timestamp === "number" ? `${role} ${timestamp}` : undefined;
 }

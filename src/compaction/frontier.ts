@@ -60,11 +60,12 @@ export function coarsest(elements: readonly Element[], nodes: readonly GraphNode
 
 /** Puts each node of one depth in the place of its members, where they stand together. */
 function raise(elements: readonly Element[], nodes: readonly GraphNode[]): Element[] {
-  const byFirst = Map.groupBy(nodes, ({ members }) => members[0]);
+  // Nodes of two branches may begin alike, and where both are whole the longer one stands for more.
+  const longestFirst = nodes.toSorted((a, b) => b.members.length - a.members.length);
+  const byFirst = Map.groupBy(longestFirst, ({ members }) => members[0]);
   const raised: Element[] = [];
   for (let index = 0; index < elements.length;) {
     const element = elements[index] as Element;
-    // Nodes of two branches may begin alike; only one of them can be whole here.
     const node = byFirst.get(element.ref)?.find((one) => standsAt(one, elements, index));
     if (!node) {
       raised.push(element);

@@ -75,20 +75,25 @@ function nextLeaf(
   return undefined;
 }
 
-/** Messages that no node covers yet, in runs that a leaf may cover. */
+/** Messages that no node covers yet, in runs that a leaf may cover: they begin and end between pairs. */
 export function rawRuns({ outside, elements, breaks, hopeless }: PlanState): RawMessage[][] {
   const cuts = cleanCuts(outside);
   const runs: RawMessage[][] = [];
-  let run: RawMessage[] | undefined;
+  let run: RawMessage[] = [];
+  const closeAt = (index: number): void => {
+    // Of a pair that goes on behind the end nothing is taken.
+    const end = cuts[index] === true ? run.length : run.findLastIndex(({ isCut }) => isCut);
+    if (end > 0) runs.push(run.slice(0, end));
+    run = [];
+  };
   for (const { ref, depth, from, tokens } of elements) {
     const item = outside[from] as ViewItem;
-    if (depth >= 0 || !isMessage(item) || hopeless.has(ref)) {
-      run = undefined;
-      continue;
-    }
-    if (!run || breaks.has(from)) runs.push((run = []));
-    run.push({ item, least: tokens, isCut: cuts[from] === true });
+    const isRaw = depth < 0 && isMessage(item) && !hopeless.has(ref);
+    if (!isRaw || breaks.has(from)) closeAt(from);
+    const isCut = cuts[from] === true;
+    if (isRaw && (isCut || run.length > 0)) run.push({ item, least: tokens, isCut });
   }
+  closeAt(outside.length);
   return runs;
 }
 

@@ -35,18 +35,20 @@ export function totalTokens(items: readonly { readonly tokens: number }[]): numb
 /**
  * Where a list may be cut: `cuts[i]` says that a cut before item `i` leaves every tool call together
  * with its results, whatever stands between them. A result whose call is not in the list stays with
- * what is before it.
+ * the message before it, if there is one.
  */
 export function cleanCuts(items: readonly ViewItem[]): boolean[] {
   const cuts = Array.from({ length: items.length + 1 }, () => true);
   const calls = new Map<string, number>();
   for (const [index, item] of items.entries()) {
     if (!isMessage(item)) continue;
-    if (item.answers !== null)
-      cuts.fill(false, (calls.get(item.answers) ?? index - 1) + 1, index + 1);
+    if (item.answers !== null) {
+      const before = items[index - 1];
+      const alone = before && isMessage(before) ? index - 1 : index;
+      cuts.fill(false, (calls.get(item.answers) ?? alone) + 1, index + 1);
+    }
     for (const id of item.calls) calls.set(id, index);
   }
-  cuts[0] = true;
   return cuts;
 }
 

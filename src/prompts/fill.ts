@@ -21,16 +21,17 @@ export function fillPrompt({ template, policy }: PromptTexts, input: PromptInput
   const inert = (text: string): string => neutralize(text, tags);
   const previous = input.previousContext?.trim();
   const instructions = input.instructions?.trim();
-  const slots: Readonly<Record<string, string>> = {
-    policy: words,
-    targetTokens: String(input.targetTokens),
-    timeRange: inert(input.timeRange),
-    previous: previous ? previousBlock(inert(previous)) : "",
-    unchanged: previous ? "- What has not changed since previous_context.\n" : "",
-    instructions: instructions ? instructionsBlock(inert(instructions)) : "",
-    source: inert(input.source),
-  };
-  return collapse(`${missing(template, input.isAggressive)}${template}`, slots);
+  const slots = new Map([
+    ["policy", words],
+    ["targetTokens", String(input.targetTokens)],
+    ["timeRange", attributeText(input.timeRange)],
+    ["previous", previous ? previousBlock(inert(previous)) : ""],
+    ["unchanged", previous ? "- What has not changed since previous_context." : ""],
+    ["instructions", instructions ? instructionsBlock(inert(instructions)) : ""],
+    ["source", inert(input.source)],
+  ]);
+  const whole = `${missing(template, input.isAggressive)}${template}`;
+  return fill(withoutEmpty(whole, slots).trimStart(), slots);
 }
 
 /** A template of the operator's own may lack slots whose words must be said all the same. */
@@ -41,23 +42,23 @@ function missing(template: string, isAggressive: boolean): string {
     .join("");
 }
 
+/** An empty slot leaves one gap behind, not two. */
+function withoutEmpty(template: string, slots: ReadonlyMap<string, string>): string {
+  return [...slots]
+    .filter(([, text]) => text === "")
+    .reduce(
+      (rest, [name]) =>
+        rest.replace(
+          new RegExp(`(\\n*)\\{\\{${name}\\}\\}(\\n*)`, "g"),
+          (_, before: string, after: string) => (before.length > after.length ? before : after),
+        ),
+      template,
+    );
+}
+
 /** One pass, so that a slot's name inside a slot's text stays text. */
-function collapse(template: string, slots: Readonly<Record<string, string>>): string {
-  return template
-    .split(/(\n*\{\{\w+\}\}\n*)/)
-    .map((part) => {
-      const [, before = "", name = "", after = ""] = /^(\n*)\{\{(\w+)\}\}(\n*)$/.exec(part) ?? [];
-      if (name === "") return part;
-      const text = slots[name];
-      if (text === undefined) return part;
-      // An empty slot leaves one gap behind, not two.
-      return text === ""
-        ? before.length > after.length
-          ? before
-          : after
-        : `${before}${text}${after}`;
-    })
-    .join("");
+function fill(template: string, slots: ReadonlyMap<string, string>): string {
+  return template.replace(/\{\{(\w+)\}\}/g, (slot, name: string) => slots.get(name) ?? slot);
 }
 
 function previousBlock(previous: string): string {
@@ -77,10 +78,18 @@ ${instructions}
 }
 
 function tagsOf(template: string): string[] {
-  return [...template.matchAll(/<\/?([A-Za-z][\w-]*)/g)].map(([, name]) => name as string);
+  return [...template.matchAll(/<\/?([\p{L}_][\p{L}\p{N}_-]*)/gu)].map(
+    ([, name]) => name as string,
+  );
 }
 
 function neutralize(text: string, tags: readonly string[]): string {
   const names = [...new Set(tags)].join("|");
-  return text.replace(new RegExp(`<(?=\\s*/?\\s*(?:${names})\\b)`, "gi"), "&lt;");
+  const tag = new RegExp(`<(?=\\s*/?\\s*(?:${names})(?![\\p{L}\\p{N}_]))`, "giu");
+  return text.replace(tag, "&lt;");
+}
+
+/** A time range stands inside a tag, where it must not end the attribute. */
+function attributeText(text: string): string {
+  return text.replace(/[<>"&\s]+/g, " ").trim();
 }

@@ -2,12 +2,12 @@
 // a directory holds them. A template that would lose the source or the footer is refused.
 
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { errorText } from "../errors.js";
 import { BUILT_IN, FOOTER, type PromptDepth, type PromptTexts } from "./templates.js";
 
-export { fillPrompt, type PromptInput } from "./fill.js";
+export { fillPrompt } from "./fill.js";
 export { FOOTER } from "./templates.js";
 
 export interface PromptSet {
@@ -29,13 +29,12 @@ const MOST_BYTES = 64 * 1024;
 
 /** `promptDir` is empty for the built-in prompts alone. */
 export function loadPrompts(promptDir: string): PromptSet {
-  const problems: string[] = [];
-  if (promptDir !== "" && !existsSync(promptDir)) {
-    problems.push(`promptDir ${promptDir} does not exist; the built-in prompts are used.`);
-  }
+  const fault = promptDir === "" ? undefined : faultOfDirectory(promptDir);
+  const problems =
+    fault === undefined ? [] : [`promptDir ${promptDir} ${fault}; the built-in prompts are used.`];
+  const hasOwn = promptDir !== "" && fault === undefined;
   const texts = DEPTHS.map((depth): PromptTexts => {
-    const own =
-      promptDir === "" ? undefined : readTemplate(join(promptDir, FILES[depth]), problems);
+    const own = hasOwn ? readTemplate(join(promptDir, FILES[depth]), problems) : undefined;
     return own === undefined ? BUILT_IN[depth] : { ...BUILT_IN[depth], template: own };
   });
   const version = createHash("sha256").update(JSON.stringify(texts)).digest("hex").slice(0, 12);
@@ -46,22 +45,39 @@ export function loadPrompts(promptDir: string): PromptSet {
   };
 }
 
+function faultOfDirectory(path: string): string | undefined {
+  try {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found) return "does not exist";
+    return found.isDirectory() ? undefined : "is not a directory";
+  } catch (error) {
+    return `can not be read (${errorText(error)})`;
+  }
+}
+
+/** Undefined for a file that is not there, and for one that is refused. */
 function readTemplate(path: string, problems: string[]): string | undefined {
-  if (!existsSync(path)) return undefined;
   try {
     const template = decode(path);
-    const fault = faultOf(template);
+    const fault = template === undefined ? undefined : faultOf(template);
     if (fault === undefined) return template;
     problems.push(`${path} ${fault}; the built-in prompt is used instead.`);
   } catch (error) {
-    problems.push(`${path} can not be read (${errorText(error)}); the built-in prompt is used.`);
+    problems.push(
+      `${path} can not be read (${errorText(error)}); the built-in prompt is used instead.`,
+    );
   }
   return undefined;
 }
 
-function decode(path: string): string {
-  const { size } = statSync(path);
-  if (size > MOST_BYTES) throw new Error(`it has ${size} bytes, at most ${MOST_BYTES} are allowed`);
+function decode(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found) return undefined;
+  // A pipe or a device would be read for ever.
+  if (!found.isFile()) throw new Error("it is not a file");
+  if (found.size > MOST_BYTES) {
+    throw new Error(`it has ${found.size} bytes, at most ${MOST_BYTES} are allowed`);
+  }
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
   } catch (error) {

@@ -54,6 +54,7 @@ const D1: PromptTexts = {
 
 {{policy}}
 {{unchanged}}
+
 {{instructions}}
 
 Write plain text in whatever order makes it clearest; no fixed headings. Say what followed from what ("after X was fixed, Y was started"), but leave out the times that the wrapper shows.

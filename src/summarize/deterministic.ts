@@ -83,12 +83,19 @@ function cut(line: string, length: number): string {
   return line.length <= length ? line : `${line.slice(0, length).toWellFormed()}…`;
 }
 
-/** Numbers that carry a unit, a currency, a version or a decimal. */
+/** Numbers that carry a currency, a unit, a decimal or a version; bounded, as data has no end of digits. */
+const NOTABLE_NUMBER = new RegExp(
+  [
+    String.raw`[$€£] ?\d[\d,.]{0,20}`,
+    String.raw`\b\d[\d,]{0,20}(?:\.\d{1,9})? ?(?:%|(?:ms|s|min|h|[KMGT]i?B|px|tokens?|requests?|users?|lines?)\b)`,
+    String.raw`\bv?\d{1,20}(?:\.\d{1,20}){1,5}\b`,
+  ].join("|"),
+  "g",
+);
+
 function notableNumbers(text: string): string[] {
-  const found = text.matchAll(
-    /(?:[$€£] ?\d[\d,.]*|\bv?\d+\.\d+(?:\.\d+)*\b|\b\d[\d,]* ?(?:%|ms|s|min|h|[KMGT]i?B|px|tokens?|requests?|users?|lines?)\b)/g,
-  );
-  return [...new Set([...found].map(([number]) => number.trim()))];
+  const found = text.match(NOTABLE_NUMBER) ?? [];
+  return [...new Set(found.map((number) => number.replace(/[.,]+$/, "")))];
 }
 
 function list(title: string, items: readonly string[], count: number): string[] {

@@ -19,20 +19,42 @@ const IDENTIFIER = new RegExp(
   "g",
 );
 
-/** Longer stretches without a space are data, not names, and would take long to search. */
+/**
+ * What no identifier holds: space, quotes, brackets of tags, and scripts that put no space between a
+ * name and the words around it.
+ */
+const BETWEEN =
+  /[\s"'`<>\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\u3000-\u303F\uFF00-\uFFEF]+/u;
+
+/** Longer stretches are data, not names, and would take long to search. */
 const MOST_LENGTH = 200;
 
 /** Every identifier of a text with how often it stands there, the most frequent first. */
 export function identifiers(text: string): [name: string, count: number][] {
+  return countEach(names(text));
+}
+
+/** The same with the number of paragraphs that name it: a listing is one mention of what it lists. */
+export function mentions(text: string): [name: string, count: number][] {
+  return countEach(text.split(/\n\s*\n/).flatMap((paragraph) => [...new Set(names(paragraph))]));
+}
+
+function countEach(all: readonly string[]): [name: string, count: number][] {
   const counts = new Map<string, number>();
-  for (const word of text.split(/\s+/)) {
-    if (word.length > MOST_LENGTH) continue;
-    for (const [match] of word.matchAll(IDENTIFIER)) {
-      const name = match.replace(/[.,:;]+$/, "");
-      counts.set(name, (counts.get(name) ?? 0) + 1);
-    }
-  }
+  for (const name of all) counts.set(name, (counts.get(name) ?? 0) + 1);
   return [...counts].toSorted(([, a], [, b]) => b - a);
+}
+
+function names(text: string): string[] {
+  return (
+    text
+      .split(BETWEEN)
+      .filter((word) => word.length <= MOST_LENGTH)
+      .flatMap((word) => word.match(IDENTIFIER) ?? [])
+      .map((match) => match.replace(/[.,:;]+$/, ""))
+      // Dates, fractions and `../..` look like paths and name nothing.
+      .filter((name) => /[a-z]/i.test(name))
+  );
 }
 
 /** The last part of a path: a summary that names it has not lost the file. */

@@ -107,8 +107,7 @@ async function attemptLevel(
   deps: SummarizeDependencies,
 ): Promise<SummaryResult | "rejected" | "refused"> {
   const targetTokens = task.targets[level];
-  const texts = deps.prompts.forDepth(task.depth);
-  const prompt = fillPrompt(texts, {
+  const prompt = fillPrompt(deps.prompts.forDepth(task.depth), {
     isAggressive: level === "aggressive",
     targetTokens,
     timeRange: task.timeRange,
@@ -126,7 +125,7 @@ async function attemptLevel(
   const { answer } = reply;
   const sourceTokens = Math.min(estimateTokens(source), task.below);
   const verdict = judge(answer.text, {
-    instructions: [texts.template, texts.policy[level]].join("\n"),
+    prompt,
     source,
     sourceTokens,
     targetTokens,

@@ -20,8 +20,6 @@ export interface Piece {
 const LONG_TOKENS = 800;
 const LEAST_QUOTE_TOKENS = 60;
 const ARGUMENT_TOKENS = 300;
-/** Characters in a token, about; for cutting, not for counting. */
-const CHARACTERS = 4;
 
 export function messagePieces(
   messages: readonly SourceMessage[],
@@ -93,12 +91,13 @@ function readableBlock(block: Record<string, unknown>, quote: number): string {
 
 /** The text, or its first and last part when it has more than so many tokens. */
 export function bothEnds(text: string, mostTokens: number): string {
-  if (text.length <= mostTokens || estimateTokens(text) <= mostTokens) return text;
-  const characters = mostTokens * CHARACTERS;
+  if (text.length <= mostTokens) return text;
+  const tokens = estimateTokens(text);
+  if (tokens <= mostTokens) return text;
+  // As many characters to a token as this text has: a script of its own has far fewer than English.
+  const characters = (text.length * mostTokens) / tokens;
   const head = text.slice(0, Math.floor(characters * 0.6)).toWellFormed();
-  const tail = text.slice(-Math.floor(characters * 0.4)).toWellFormed();
+  const tail = text.slice(text.length - Math.floor(characters * 0.4)).toWellFormed();
   const left = text.length - head.length - tail.length;
-  return left <= 0
-    ? text
-    : `${head}\n[… ${left.toLocaleString("en-US")} characters left out …]\n${tail}`;
+  return `${head}\n[… ${left.toLocaleString("en-US")} characters left out …]\n${tail}`;
 }
