@@ -105,7 +105,7 @@ describe("marked nodes", () => {
     const chat = new Chat({ summarize: model });
     await chat.turns(110, () => chat.talk({ user: 300, result: 300, reply: 300 }));
     const marked = chat.summaries();
-    expect(marked.map(({ depth }) => depth)).toEqual([0, 1]);
+    expect(marked.map(({ depth }) => depth)).toEqual([0, 1, 2]);
     model.works = true;
     chat.host.tick(45 * MINUTE);
     await chat.turns(2);

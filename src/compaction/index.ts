@@ -31,6 +31,9 @@ export type WorkOutcome =
 
 /** A fold hides what is published under it, so it need not be saved up for one publish. */
 const PUBLISH_UNDER_FOLD = 4;
+/** A publish frees at least this part of the threshold, but where the budget is nearly full. */
+const WORTHWHILE = 0.2;
+const NEARLY_FULL = 0.9;
 /** After a failure, marked nodes are tried again this much later, or after the next turn. */
 const HEALING_PAUSE_MS = 60_000;
 /** Deterministic nodes that one emergency makes; the rest is folded when the view is assembled. */
@@ -73,7 +76,7 @@ async function tryNode(
 ): Promise<boolean> {
   const outcome = await makeNode(context, asking, state, step);
   // Whatever kept it from being made, the same step again would end the same.
-  if (outcome.kind !== "made") visit.hopeless.add(firstRef(step));
+  if (outcome.kind !== "made") for (const ref of refsOf(step)) visit.hopeless.add(ref);
   else if (outcome.level === "deterministic") visit.mayHeal = false;
   return outcome.kind === "aborted";
 }
@@ -131,7 +134,7 @@ function isTimeToPublish(
   if (mode.kind === "forced") return !hasMore && canPublish(state);
   if (needsSpace(state, policy)) {
     // A sweep publishes once, at its end; without a model the view is helped first.
-    if (!hasMore || !access.allowed) return canPublish(state);
+    if (!hasMore || !access.allowed) return isWorthwhile(state, policy);
     return (
       stores.views.fold(conversationId) !== undefined &&
       state.elements.filter((one) => isPrepared(one, state.outside)).length >= PUBLISH_UNDER_FOLD
@@ -139,6 +142,15 @@ function isTimeToPublish(
   }
   const isIdle = idleAt <= isoAt(now());
   return isIdle && !hasMore && canPublish(state) && isAboveHalf(state, policy);
+}
+
+/**
+ * Every publish breaks a provider's prompt cache, so one that frees little waits for more while the
+ * budget has room beyond the threshold.
+ */
+function isWorthwhile(state: LoadedState, { threshold, base }: ViewPolicy): boolean {
+  const saved = state.viewTokens - publishedTokens(state);
+  return saved >= WORTHWHILE * threshold || (saved > 0 && state.viewTokens > NEARLY_FULL * base);
 }
 
 /** Something shorter or better than what is shown is ready. */
@@ -160,7 +172,7 @@ export function emergency(context: CompactionContext, target: number): PublishRe
     if (!step) break;
     const outcome = makeNodeNow(context, state, step);
     if (outcome.kind === "made") made += 1;
-    else hopeless.add(firstRef(step));
+    else for (const ref of refsOf(step)) hopeless.add(ref);
   }
   return { ...publishNow(context), tokensBefore };
 }
@@ -174,6 +186,6 @@ function publishNow(context: CompactionContext): PublishResult {
   return publish(stores, conversationId, context, isoAt(now()));
 }
 
-function firstRef(step: Step): unknown {
-  return step.kind === "leaf" ? step.messages[0]?.messageId : step.sources[0];
+function refsOf(step: Step): readonly unknown[] {
+  return step.kind === "leaf" ? step.messages.map(({ messageId }) => messageId) : step.sources;
 }

@@ -10,12 +10,21 @@ import type { ViewPolicy } from "../view-policy.js";
 import { frontier, type Graph, type GraphNode } from "./frontier.js";
 import { nodesOver } from "./graph.js";
 import type { PlanState } from "./plan.js";
-import { freshTailStart, isMessage, isSummary, totalTokens, type ViewItem } from "./view-items.js";
+import {
+  cleanCuts,
+  freshTailStart,
+  isMessage,
+  isSummary,
+  totalTokens,
+  type ViewItem,
+} from "./view-items.js";
 
 /** A view holds far fewer items; only an imported history that was never compacted has more. */
 const MOST_OUTSIDE = 1_500;
 /** Items read beyond the tail's count, so that a tool call is met whose results begin the tail. */
 const BEFORE_TAIL = 64;
+/** Items read beyond the most that are used, so that the list does not end inside a tool pair. */
+const BEYOND_OUTSIDE = 64;
 
 /** A plan state with what is needed to carry a plan out. */
 export interface LoadedState extends PlanState {
@@ -43,7 +52,9 @@ export function loadState(
   const newest = withLinks(stores, views.newest(conversationId, policy.tailCount + BEFORE_TAIL));
   const tail = newest.slice(freshTailStart(newest, policy));
   const tailOrdinal = tail[0]?.ordinal ?? Number.MAX_SAFE_INTEGER;
-  const outside = withLinks(stores, views.oldest(conversationId, tailOrdinal, MOST_OUTSIDE));
+  const outside = oldestWhole(
+    withLinks(stores, views.oldest(conversationId, tailOrdinal, MOST_OUTSIDE + BEYOND_OUTSIDE)),
+  );
   const loaded = loadGraph(stores, outside, style);
   return {
     conversationId,
@@ -56,6 +67,11 @@ export function loadState(
     hopeless,
     ...loaded,
   };
+}
+
+function oldestWhole(items: readonly ViewItem[]): readonly ViewItem[] {
+  if (items.length <= MOST_OUTSIDE) return items;
+  return items.slice(0, cleanCuts(items).lastIndexOf(true, MOST_OUTSIDE));
 }
 
 export function withLinks({ views }: Stores, rows: readonly ItemRow[]): ViewItem[] {

@@ -47,6 +47,8 @@ const SHARE = {
   leaf: { normal: 0.35, aggressive: 0.2 },
   condensed: { normal: 0.5, aggressive: 0.3 },
 };
+/** A summary aims for no more than this part of the budget: many of them have to fit beside the tail. */
+const BUDGET_SHARE = { leaf: 1 / 16, condensed: 1 / 20 };
 /** How much shorter than the configured length the tighter prompt aims for. */
 const AGGRESSIVE_LENGTH = 0.55;
 const LEAST_TARGET = 64;
@@ -125,7 +127,7 @@ interface SourceFacts extends Omit<NodeFacts, "conversationId" | "previousContex
 }
 
 function complete(
-  { config, style, instructions }: NodeContext,
+  { config, policy, style, instructions }: NodeContext,
   { conversationId, shownTokens, before }: NodePlace,
   { pieces, covers, wrapperTokens, ...facts }: SourceFacts,
 ): Omit<NodeRequest, "sources"> {
@@ -141,16 +143,23 @@ function complete(
       timeRange: style.time.range(earliestAt, latestAt),
       previousContext: previous === "" ? undefined : previous,
       instructions: asked === "" ? undefined : asked,
-      targets: targetsFor(config, depth, Math.min(sourceTokens, shownTokens)),
+      targets: targetsFor(config, policy, depth, Math.min(sourceTokens, shownTokens)),
       below: Math.max(1, shownTokens - wrapperTokens),
     },
     facts: { conversationId, previousContext: previous === "" ? null : previous, ...facts },
   };
 }
 
-function targetsFor(config: LcmConfig, depth: number, sourceTokens: number): Targets {
-  const length = depth === 0 ? config.leafTargetTokens : config.condensedTargetTokens;
-  const share = depth === 0 ? SHARE.leaf : SHARE.condensed;
+function targetsFor(
+  config: LcmConfig,
+  { base }: ViewPolicy,
+  depth: number,
+  sourceTokens: number,
+): Targets {
+  const kind = depth === 0 ? "leaf" : "condensed";
+  const wanted = config[`${kind}TargetTokens`];
+  const length = Math.min(wanted, Math.floor(base * BUDGET_SHARE[kind]));
+  const share = SHARE[kind];
   const target = (most: number, part: number): number =>
     Math.max(Math.min(LEAST_TARGET, most), Math.min(most, Math.floor(part * sourceTokens)));
   return {

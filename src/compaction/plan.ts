@@ -54,6 +54,11 @@ export function publishedTokens({ outside, elements, viewTokens }: PlanState): n
   return viewTokens - totalTokens(outside) + totalTokens(elements);
 }
 
+/** Even with everything published that is prepared, the view would not fit the threshold. */
+function isTight(state: PlanState, { threshold }: ViewPolicy): boolean {
+  return publishedTokens(state) > threshold;
+}
+
 export function needsSpace({ viewTokens }: PlanState, { threshold }: ViewPolicy): boolean {
   return viewTokens > threshold;
 }
@@ -65,7 +70,7 @@ function nextLeaf(
 ): readonly MessageItem[] | undefined {
   const runs = rawRuns(state);
   const raw = runs.flat().reduce((sum, { least }) => sum + least, 0);
-  const isDue = mode.kind !== "background" || isSweep(state, policy) || raw >= policy.chunkTokens;
+  const isDue = mode.kind !== "background" || isTight(state, policy) || raw >= policy.chunkTokens;
   if (!isDue) return undefined;
   const minFanout = mode.kind === "background" ? policy.leafMinFanout : 1;
   for (const run of runs) {
@@ -97,27 +102,53 @@ export function rawRuns({ outside, elements, breaks, hopeless }: PlanState): Raw
   return runs;
 }
 
-/** The next nodes to condense into one, at the finest depth that has enough of them. */
+/**
+ * The next nodes to condense into one: of one depth, the finest that has enough of them. While even
+ * what is prepared would not fit the threshold fewer are enough, and at last the oldest whatever their
+ * depths: a view of single nodes of many depths has to give way somewhere.
+ */
 function nextSources(
   state: PlanState,
   policy: ViewPolicy,
   mode: Mode,
 ): readonly SummaryId[] | undefined {
-  const fanout = fanoutFor(state, policy, mode);
-  for (const depth of depthsToCondense(state, policy, mode)) {
+  const { condensedMinFanout: soft, condensedMinFanoutHard: hard, incrementalMaxDepth } = policy;
+  const isSweeping = mode.kind !== "background" || isSweep(state, policy);
+  const fanout = isTight(state, policy) || mode.kind !== "background" ? hard : soft;
+  const belowDepth = isSweeping ? Number.POSITIVE_INFINITY : incrementalMaxDepth;
+  const run =
+    runOf(state, policy, belowDepth, fanout) ??
+    (isSweeping && isTight(state, policy) ? oldestOfAnyDepth(state, hard) : undefined);
+  return run?.map(({ ref }) => ref as SummaryId);
+}
+
+function runOf(
+  state: PlanState,
+  policy: ViewPolicy,
+  belowDepth: number,
+  fanout: number,
+): Element[] | undefined {
+  const depths = [...new Set(state.elements.map(({ depth }) => depth))]
+    .filter((depth) => depth >= 0 && depth < belowDepth)
+    .toSorted((a, b) => a - b);
+  for (const depth of depths) {
     const run = oldestRun(state, depth, fanout, policy);
-    if (run) return run.map(({ ref }) => ref as SummaryId);
+    if (run) return run;
   }
   return undefined;
 }
 
-function depthsToCondense(state: PlanState, policy: ViewPolicy, mode: Mode): number[] {
-  const depths = [...new Set(state.elements.map(({ depth }) => depth))]
-    .filter((depth) => depth >= 0)
-    .toSorted((a, b) => a - b);
-  if (mode.kind !== "background") return depths;
-  if (isSweep(state, policy)) return depths;
-  return depths.filter((depth) => depth < policy.incrementalMaxDepth);
+function oldestOfAnyDepth(
+  { elements, hopeless }: PlanState,
+  fanout: number,
+): Element[] | undefined {
+  const at = elements.findIndex((_element, index) =>
+    elements
+      .slice(index, index + fanout)
+      .every(({ ref, depth }) => depth >= 0 && !hopeless.has(ref)),
+  );
+  const pair = elements.slice(at, at + fanout);
+  return at >= 0 && pair.length === fanout ? pair : undefined;
 }
 
 /**
@@ -127,11 +158,6 @@ function depthsToCondense(state: PlanState, policy: ViewPolicy, mode: Mode): num
 function isSweep(state: PlanState, policy: ViewPolicy): boolean {
   const room = Math.max(0, policy.threshold - state.tailTokens);
   return needsSpace(state, policy) && totalTokens(state.elements) > room / 2;
-}
-
-function fanoutFor(state: PlanState, policy: ViewPolicy, mode: Mode): number {
-  const isHard = mode.kind !== "background" || publishedTokens(state) > policy.threshold;
-  return isHard ? policy.condensedMinFanoutHard : policy.condensedMinFanout;
 }
 
 /** The oldest nodes of one depth that stand together, as many as go into one condensed node. */

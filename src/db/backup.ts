@@ -6,8 +6,9 @@ import type { Existing } from "./migration.js";
 
 /**
  * Writes a consistent copy beside the database, under its final name only once it is whole, and never
- * over another. A copy that is newer than the file serves again. `isNeeded` is asked last: another
- * process may have been through with its copy and its migration meanwhile. Returns the copy's path.
+ * over another. A copy that is newer than the file serves again. `isNeeded` is asked with the write
+ * lock held: another process may be through with its copy and its migration, but not in the middle of
+ * it. Returns the copy's path.
  */
 export function backupBeforeMigration(
   db: Database,
@@ -16,8 +17,10 @@ export function backupBeforeMigration(
 ): string | undefined {
   const from = existing.kind === "ours" ? `schema-${existing.version}` : existing.kind;
   const day = new Date().toISOString().slice(0, 10);
-  const changedAt = Math.max(modifiedAt(db.path), modifiedAt(`${db.path}-wal`));
-  if (!isNeeded()) return undefined;
+  const changedAt = db.transaction(() =>
+    isNeeded() ? Math.max(modifiedAt(db.path), modifiedAt(`${db.path}-wal`)) : undefined,
+  );
+  if (changedAt === undefined) return undefined;
   for (let number = 1; ; number += 1) {
     const path = `${db.path}.before-${from}.${day}${number > 1 ? `.${number}` : ""}.bak`;
     const copiedAt = modifiedAt(path);

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { errorText } from "../errors.js";
+import { fillPrompt } from "./fill.js";
 import { BUILT_IN, FOOTER, type PromptDepth, type PromptTexts } from "./templates.js";
 
 export { fillPrompt } from "./fill.js";
@@ -37,12 +38,26 @@ export function loadPrompts(promptDir: string): PromptSet {
     const own = hasOwn ? readTemplate(join(promptDir, FILES[depth]), problems) : undefined;
     return own === undefined ? BUILT_IN[depth] : { ...BUILT_IN[depth], template: own };
   });
-  const version = createHash("sha256").update(JSON.stringify(texts)).digest("hex").slice(0, 12);
   return {
-    version,
+    version: versionOf(texts),
     problems,
     forDepth: (depth) => texts[Math.min(Math.max(0, depth), 3)] as PromptTexts,
   };
+}
+
+/** Of prompts filled with a sample, so that no word of ours can change without it. */
+function versionOf(texts: readonly PromptTexts[]): string {
+  const sample = {
+    targetTokens: 1,
+    timeRange: "t",
+    source: "s",
+    previousContext: "p",
+    instructions: "i",
+  };
+  const prompts = texts.flatMap((text) =>
+    [false, true].map((isAggressive) => fillPrompt(text, { ...sample, isAggressive })),
+  );
+  return createHash("sha256").update(JSON.stringify(prompts)).digest("hex").slice(0, 12);
 }
 
 function faultOfDirectory(path: string): string | undefined {
