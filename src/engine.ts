@@ -19,9 +19,15 @@ import {
   type SubagentEndCall,
 } from "./host-calls.js";
 import { roughTokens } from "./message-codec.js";
+import { beginSession } from "./open-session.js";
 import { classifySession, sessionRef } from "./session-policy.js";
 import type { Stores } from "./store/index.js";
-import { type SyncLimits, type SyncReport, syncTranscript } from "./transcript-sync/index.js";
+import {
+  type SyncLimits,
+  type SyncPurpose,
+  type SyncReport,
+  syncTranscript,
+} from "./transcript-sync/index.js";
 import { type AcceptedTurn, commitTurn } from "./turn-commit.js";
 import type { AgentMessage, Clock, Logger, SessionRef, TranscriptSource } from "./types.js";
 import { VERSION } from "./version.js";
@@ -116,7 +122,7 @@ export class LcmContextEngine {
   async bootstrap(call: SessionCall): Promise<BootstrapAnswer> {
     const session = this.#kept(call);
     if (!session) return { bootstrapped: false, reason: "this session is not stored" };
-    const { outcome, added, reason } = await this.#sync(session, BOOTSTRAP_LIMITS);
+    const { outcome, added, reason } = await this.#sync(session, BOOTSTRAP_LIMITS, "begin");
     switch (outcome) {
       case "current":
         return { bootstrapped: true, importedMessages: added };
@@ -134,7 +140,8 @@ export class LcmContextEngine {
     const session = this.#kept(call);
     // A bootstrap has just read the transcript; after a commit there is something new in it.
     if (session && call.runtimeSettings === undefined) {
-      await this.#sync(session, { ...MAINTENANCE_LIMITS, signal: call.abortSignal });
+      const limits = { ...MAINTENANCE_LIMITS, signal: call.abortSignal };
+      await this.#sync(session, limits, "follow");
     }
     return { changed: false, bytesFreed: 0, rewrittenEntries: 0 };
   }
@@ -169,7 +176,7 @@ export class LcmContextEngine {
   async ingestBatch(call: IngestBatchCall): Promise<{ ingestedCount: number }> {
     const session = this.#kept(call);
     if (!session) return { ingestedCount: 0 };
-    const { added } = await this.#sync(session, MAINTENANCE_LIMITS);
+    const { added } = await this.#sync(session, MAINTENANCE_LIMITS, "follow");
     return { ingestedCount: added };
   }
 
@@ -199,6 +206,10 @@ export class LcmContextEngine {
       const { events } = this.#deps.stores();
       events.endSubagent(child.sessionKey, String(call.reason), this.#nowIso());
     });
+    // A child of one turn has no later call that would read what no commit delivered.
+    const entry = this.#deps.source.entry(child);
+    if (entry.kind !== "found") return;
+    await this.#sync({ ...child, sessionId: entry.sessionId }, MAINTENANCE_LIMITS, "follow");
   }
 
   /** The host deleted a session: its conversation is kept and hidden from every tool. */
@@ -252,11 +263,11 @@ export class LcmContextEngine {
     return { status: "committed" };
   }
 
-  async #sync(session: SessionRef, limits: SyncLimits): Promise<SyncReport> {
+  async #sync(session: SessionRef, limits: SyncLimits, purpose: SyncPurpose): Promise<SyncReport> {
     const { source, config, now, log, stores } = this.#deps;
     try {
       const deps = { stores: stores(), source, policy: config, now };
-      const report = await this.#track(syncTranscript(deps, session, limits));
+      const report = await this.#track(syncTranscript(deps, session, limits, purpose));
       if (report.outcome === "current") this.#synced.add(session.sessionId);
       return report;
     } catch (error) {
@@ -275,8 +286,9 @@ export class LcmContextEngine {
     try {
       const stores = this.#deps.stores();
       const record = (): void => {
-        const { id } = stores.conversations.findOrCreate(session, startedAt);
         const position = this.#turnPosition(stores, session);
+        const { source } = this.#deps;
+        const { id } = beginSession({ stores, source }, session, startedAt).conversation;
         stores.events.recordTurnStart(id, { sessionId, position, startedAt });
         stores.conversations.markActive(id, startedAt);
       };

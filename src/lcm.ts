@@ -86,5 +86,5 @@ export function createSelfOpeningEngine(
 const noTranscript: TranscriptSource = {
   visible: async () => ({ kind: "missing" }),
   raw: async () => ({ kind: "missing" }),
-  forkedFrom: () => undefined,
+  entry: () => ({ kind: "unknown" }),
 };

@@ -9,6 +9,7 @@ import type {
   Logger,
   PageLimits,
   RawPage,
+  SessionEntry,
   SessionRef,
   TranscriptSource,
   VisiblePage,
@@ -79,7 +80,7 @@ export function hostTranscript(api: OpenClawPluginApi): TranscriptSource {
         const { readSessionTranscriptRawDelta: read } = await loadTranscriptRuntime();
         return read({ ...target(session, limits), maxEvents: limits.maxItems });
       }),
-    forkedFrom: (session) => forkSource(api, session),
+    entry: (session) => sessionEntry(api, session),
   };
 }
 
@@ -99,15 +100,18 @@ async function answered<Page>(
   }
 }
 
-function forkSource(api: OpenClawPluginApi, session: SessionRef): string | undefined {
-  const { agentId, sessionKey } = session;
+function sessionEntry(
+  api: OpenClawPluginApi,
+  { agentId, sessionKey }: Pick<SessionRef, "agentId" | "sessionKey">,
+): SessionEntry {
   try {
-    const entry: { forkSource?: { sessionKey?: string } } | undefined =
-      api.runtime.agent.session.getSessionEntry({ agentId, sessionKey });
-    return entry?.forkSource?.sessionKey;
+    const entry = api.runtime.agent.session.getSessionEntry({ agentId, sessionKey });
+    if (!entry) return { kind: "gone" };
+    const { sessionId, previousSessionId: previousId, forkSource } = entry;
+    return { kind: "found", sessionId, previousId, forkedFrom: forkSource?.sessionKey };
   } catch (error) {
-    // A fork's messages come from its own transcript; only the link to its parent is missed.
-    hostLogger(api).warn(`${sessionKey}: its fork source is unknown: ${errorText(error)}`);
-    return undefined;
+    // Messages come from the transcript; only links to other sessions are missed.
+    hostLogger(api).warn(`${sessionKey}: its session entry is unknown: ${errorText(error)}`);
+    return { kind: "unknown" };
   }
 }

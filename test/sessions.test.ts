@@ -91,7 +91,7 @@ describe("rewind", () => {
           return page;
         },
         raw: (session, limits) => host.raw(session, limits),
-        forkedFrom: () => undefined,
+        entry: (session) => host.entry(session),
       },
     });
     await play(host, lcm, "one");
@@ -124,6 +124,33 @@ describe("fork", () => {
       expect(viewTexts(lcm, host)).toEqual(["one", "two"]);
     },
   );
+
+  it("names its parent when its first turn was committed before it could be read", async () => {
+    const host = new FakeHost();
+    const lcm = openWithHost(host);
+    await play(host, lcm, "one");
+    const childKey = host.fork(KEY);
+    await play(host, lcm, "two", childKey);
+    await lcm.createEngine().bootstrap(host.ref(childKey));
+    const parent = lcm.stores.conversations.find(host.ref(KEY));
+    const child = lcm.stores.conversations.find(host.ref(childKey));
+    expect(child?.forkedFrom).toBe(parent?.id);
+  });
+
+  it("names its parent when that is stored while the fork is still being read", async () => {
+    const host = new FakeHost();
+    const lcm = openWithHost(host);
+    for (const text of ["one", "two"]) host.append(KEY, userMessage(text, host.tick()));
+    const childKey = host.fork(KEY);
+    host.pageItems = 1;
+    const interrupted = { ...host.ref(childKey), abortSignal: AbortSignal.abort() };
+    await lcm.createEngine().maintain(interrupted);
+    await play(host, lcm, "three");
+    await lcm.createEngine().bootstrap(host.ref(childKey));
+    const parent = lcm.stores.conversations.find(host.ref(KEY));
+    const child = lcm.stores.conversations.find(host.ref(childKey));
+    expect(child?.forkedFrom).toBe(parent?.id);
+  });
 });
 
 describe("reset", () => {

@@ -186,7 +186,7 @@ function slowed(host: FakeHost): TranscriptSource {
       return page;
     },
     raw: (session, limits) => host.raw(session, limits),
-    forkedFrom: (session) => host.forkedFrom(session),
+    entry: (session) => host.entry(session),
   };
 }
 

@@ -25,6 +25,7 @@ export interface Segment {
   readonly rawCursor: string | null;
   readonly rawLastEvent: string | null;
   readonly rawLastEntry: string | null;
+  readonly createdAt: string;
 }
 
 const CONVERSATION = `conversation_id AS id, agent_id AS agentId, session_key AS sessionKey,
@@ -33,7 +34,7 @@ const CONVERSATION = `conversation_id AS id, agent_id AS agentId, session_key AS
 
 const SEGMENT = `segment_id AS id, conversation_id AS conversationId, session_id AS sessionId,
   visible_cursor AS visibleCursor, earlier_cursor AS earlierCursor, raw_cursor AS rawCursor,
-  raw_last_event AS rawLastEvent, raw_last_entry AS rawLastEntry`;
+  raw_last_event AS rawLastEvent, raw_last_entry AS rawLastEntry, created_at AS createdAt`;
 
 export class ConversationStore {
   readonly #db: Database;
@@ -121,17 +122,13 @@ export class ConversationStore {
     return this.segment(conversation, sessionId) as Segment;
   }
 
-  /** Makes a host session the current one under its key. True when it was another before. */
-  makeCurrent(conversation: ConversationId, sessionId: string, now: string): boolean {
-    const { changes } = this.#db.run(
-      `UPDATE conversations SET session_id = ?, updated_at = ?
-       WHERE conversation_id = ? AND session_id IS NOT ?`,
+  makeCurrent(conversation: ConversationId, sessionId: string, now: string): void {
+    this.#db.run(
+      "UPDATE conversations SET session_id = ?, updated_at = ? WHERE conversation_id = ?",
       sessionId,
       now,
       conversation,
-      sessionId,
     );
-    return changes > 0;
   }
 
   /** True when a host session is the current one under its key. */

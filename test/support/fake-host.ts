@@ -7,6 +7,7 @@ import type {
   AgentMessage,
   PageLimits,
   RawPage,
+  SessionEntry,
   SessionRef,
   TranscriptSource,
   VisiblePage,
@@ -34,6 +35,16 @@ interface Session {
   reset: { id: string; floor: number; start: number } | undefined;
 }
 
+/** What the host keeps under a session key. */
+interface Key {
+  current: string;
+  /** Every session id that was ever current, in order. */
+  readonly ids: string[];
+  readonly forkedFrom: string | undefined;
+  /** Set by rewinds and switches; a reset to a new id does not touch it. */
+  previousId: string | undefined;
+}
+
 export class FakeHost implements TranscriptSource {
   readonly reads = { visible: 0, raw: 0 };
   /** Answers every read with this while set. */
@@ -41,8 +52,7 @@ export class FakeHost implements TranscriptSource {
   /** The most items the host puts on a page, whatever it is asked for. */
   pageItems = Number.POSITIVE_INFINITY;
   readonly #sessions = new Map<string, Session>();
-  readonly #current = new Map<string, string>();
-  readonly #forks = new Map<string, string>();
+  readonly #keys = new Map<string, Key>();
   readonly #heartbeats = new Set<string>();
   /** The reset that each message stands behind. */
   readonly #resets = new Map<string, string | undefined>();
@@ -63,27 +73,25 @@ export class FakeHost implements TranscriptSource {
 
   /** The visible transcript as a reader of the host's own files would find it. */
   transcript(sessionKey: string): { entryId: string; message: AgentMessage }[] {
-    const session = this.#session(sessionKey);
+    return this.transcriptOf(this.#session(sessionKey).id);
+  }
+
+  /** As above, of any session id, earlier ones too. */
+  transcriptOf(sessionId: string): { entryId: string; message: AgentMessage }[] {
+    const session = this.#sessions.get(sessionId) as Session;
     return session.active.map((id) => ({
       entryId: id,
       message: this.#event(session, id).message as AgentMessage,
     }));
   }
 
+  /** Every session id that was ever current under a key, in order. */
+  sessionIds(sessionKey: string): string[] {
+    return [...(this.#keys.get(sessionKey)?.ids ?? [])];
+  }
+
   append(sessionKey: string, message: AgentMessage): string {
-    const session = this.#session(sessionKey);
-    const id = randomUUID();
-    this.#log(session, {
-      type: "message",
-      id,
-      parentId: session.leaf,
-      timestamp: this.#iso(),
-      message,
-    });
-    session.active.push(id);
-    session.leaf = id;
-    this.#resets.set(id, session.reset?.id);
-    return id;
+    return this.#append(this.#session(sessionKey), message);
   }
 
   /** Plays a turn into the transcript and gives the commit that the host would deliver for it. */
@@ -92,9 +100,22 @@ export class FakeHost implements TranscriptSource {
     messages: readonly AgentMessage[],
     options: { isHeartbeat?: boolean } = {},
   ): CommitTurnCall {
-    const session = this.#session(sessionKey);
+    return this.turnOf(this.#session(sessionKey).id, messages, options);
+  }
+
+  /** As above, of any session id: a run may end after its session was left. */
+  turnOf(
+    sessionId: string,
+    messages: readonly AgentMessage[],
+    options: { isHeartbeat?: boolean } = {},
+  ): CommitTurnCall {
+    const session = this.#sessions.get(sessionId) as Session;
+    const [sessionKey] = [...this.#keys].find(([, key]) => key.ids.includes(sessionId)) as [
+      string,
+      Key,
+    ];
     const position = session.active.length;
-    const ids = messages.map((message) => this.append(sessionKey, message));
+    const ids = messages.map((message) => this.#append(session, message));
     if (options.isHeartbeat) for (const id of ids) this.#heartbeats.add(id);
     const anchor = (offset: number) => ({
       agentId: this.ref(sessionKey).agentId,
@@ -151,7 +172,8 @@ export class FakeHost implements TranscriptSource {
     const parent = this.#session(sessionKey);
     const end = entryId === undefined ? parent.active.length : parent.active.indexOf(entryId);
     const childKey = `agent:main:dashboard:${randomUUID()}`;
-    this.#forks.set(childKey, sessionKey);
+    const unborn = { current: "", ids: [], forkedFrom: sessionKey, previousId: undefined };
+    this.#keys.set(childKey, unborn);
     this.#branchTo(childKey, parent.active.slice(0, end), parent, "rewind");
     return childKey;
   }
@@ -266,8 +288,11 @@ export class FakeHost implements TranscriptSource {
     };
   }
 
-  forkedFrom(ref: SessionRef): string | undefined {
-    return this.#forks.get(ref.sessionKey);
+  entry({ sessionKey }: Pick<SessionRef, "sessionKey">): SessionEntry {
+    const key = this.#keys.get(sessionKey);
+    if (!key) return { kind: "gone" };
+    const { current: sessionId, previousId, forkedFrom } = key;
+    return { kind: "found", sessionId, previousId, forkedFrom };
   }
 
   /**
@@ -280,6 +305,8 @@ export class FakeHost implements TranscriptSource {
     source: Session,
     kind: "rewind" | "switch",
   ): void {
+    const key = this.#keys.get(sessionKey) as Key;
+    key.previousId = key.current || undefined;
     const session = this.#create(sessionKey);
     const { reset } = source;
     const floor = reset?.floor ?? 0;
@@ -302,6 +329,21 @@ export class FakeHost implements TranscriptSource {
     });
   }
 
+  #append(session: Session, message: AgentMessage): string {
+    const id = randomUUID();
+    this.#log(session, {
+      type: "message",
+      id,
+      parentId: session.leaf,
+      timestamp: this.#iso(),
+      message,
+    });
+    session.active.push(id);
+    session.leaf = id;
+    this.#resets.set(id, session.reset?.id);
+    return id;
+  }
+
   #create(sessionKey: string): Session {
     const session: Session = {
       id: randomUUID(),
@@ -318,12 +360,20 @@ export class FakeHost implements TranscriptSource {
       timestamp: this.#iso(),
     });
     this.#sessions.set(session.id, session);
-    this.#current.set(sessionKey, session.id);
+    const key = this.#keys.get(sessionKey) ?? {
+      current: "",
+      ids: [],
+      forkedFrom: undefined,
+      previousId: undefined,
+    };
+    key.current = session.id;
+    key.ids.push(session.id);
+    this.#keys.set(sessionKey, key);
     return session;
   }
 
   #session(sessionKey: string): Session {
-    const id = this.#current.get(sessionKey);
+    const id = this.#keys.get(sessionKey)?.current;
     return (id === undefined ? undefined : this.#sessions.get(id)) ?? this.#create(sessionKey);
   }
 
