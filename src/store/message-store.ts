@@ -111,8 +111,8 @@ export class MessageStore {
   }
 
   /**
-   * The rows of a turn that a branch holds already, from its first entry on: all of them, or the first
-   * few where the branch was not read further. Empty when none is known.
+   * The rows of a turn that a branch holds already, from its first entry to its last. Empty when none
+   * holds it whole: what stands behind its first entry may then belong to another turn.
    */
   turnRows(
     conversation: ConversationId,
@@ -130,12 +130,11 @@ export class MessageStore {
       first,
       turn.count,
     );
-    return [...Map.groupBy(rows, ({ segment }) => segment).values()]
-      .filter((run) => run.length < turn.count || run.at(-1)?.entryId === turn.lastEntry)
-      .reduce<MessageId[]>(
-        (best, run) => (run.length > best.length ? run.map(({ id }) => id) : best),
-        [],
-      );
+    const runs = [...Map.groupBy(rows, ({ segment }) => segment).values()];
+    const whole = runs.find(
+      (run) => run.length === turn.count && run.at(-1)?.entryId === turn.lastEntry,
+    );
+    return whole?.map(({ id }) => id) ?? [];
   }
 
   /** Says which committed turn a row belongs to that the transcript brought first. */

@@ -37,12 +37,16 @@ export interface PageContext {
   readonly now: string;
 }
 
-/** The committed turn whose rows are being passed; it may go on in the next page. */
-export type Run = { readonly receipt: Receipt; readonly offset: number } | undefined;
+/** A committed turn whose rows are being passed, and where in it. */
+interface Run {
+  readonly receipt: Receipt;
+  readonly offset: number;
+}
 
 export interface PageResult {
   readonly filled: readonly FilledEntry[];
-  readonly run: Run;
+  /** From the first row of a committed turn on that goes on behind the entries; nothing of it is applied. */
+  readonly rest: readonly TranscriptEntry[];
 }
 
 /**
@@ -61,32 +65,66 @@ export function splitOpenHeartbeat(
   return isOpen ? { whole: entries.slice(0, start), open: entries.slice(start) } : none;
 }
 
-/** `before` is what the page before led on to; without one, the sync begins here. */
+/** `goesOn`: there may be more behind the entries, so that a turn cut by their end is waited for. */
 export function applyPage(
   context: PageContext,
   entries: readonly TranscriptEntry[],
-  before?: { readonly run: Run },
+  goesOn: boolean,
 ): PageResult {
   const filled: FilledEntry[] = [];
-  let current = before ? before.run : resumeRun(context, entries);
+  let run: Run | undefined;
   let buryUntil = 0;
   for (const [index, entry] of entries.entries()) {
-    current ??= beginRun(context, entries, index);
+    const found = run ?? findRun(context, entries, index, goesOn);
+    if (found === "goes on") return { filled, rest: entries.slice(index) };
+    run = found;
     if (isHeartbeat(entry.message)) buryUntil = index + skippedLength(context, entries, index);
-    const fate = decideFate(context, entry, current, index < buryUntil);
+    const fate = decideFate(context, entry, run, index < buryUntil);
     placeEntry(context, entry, fate.id);
     if (fate.kind === "new") filled.push(fate.filled);
-    current = leave(context, current);
+    run = leave(context, run);
   }
-  return { filled, run: current };
+  return { filled, rest: [] };
+}
+
+/** The committed turn that an entry is part of. */
+function findRun(
+  context: PageContext,
+  entries: readonly TranscriptEntry[],
+  index: number,
+  goesOn: boolean,
+): Run | "goes on" | undefined {
+  const candidates = [
+    index === 0 ? resumeRun(context, entries) : undefined,
+    beginRun(context, entries, index),
+  ];
+  for (const run of candidates) {
+    const proof = run && proveRun(run, entries, index);
+    if (proof === "whole") return run;
+    if (proof === "goes on" && goesOn) return proof;
+  }
+  return undefined;
+}
+
+/**
+ * A commit names only the entries at both ends of its turn. Its rows are met only where both are seen at
+ * their distance: what stands between them on a branch is then the same wherever they are. With less, a
+ * row of the turn could be given the id of an entry from another branch.
+ */
+function proveRun(
+  { receipt, offset }: Run,
+  entries: readonly TranscriptEntry[],
+  index: number,
+): "whole" | "goes on" | undefined {
+  const last = entries[index + receipt.messageCount - 1 - offset];
+  if (!last) return "goes on";
+  return last.entryId === receipt.lastEntryId ? "whole" : undefined;
 }
 
 /** A sync may begin in the middle of a committed turn. The rows before tell which one it is. */
-function resumeRun(context: PageContext, entries: readonly TranscriptEntry[]): Run {
+function resumeRun(context: PageContext, entries: readonly TranscriptEntry[]): Run | undefined {
   const { messages, receipts } = context.stores;
-  const first = entries[0];
-  if (!first) return undefined;
-  const position = first.seq - 1;
+  const position = (entries[0] as TranscriptEntry).seq - 1;
   for (let at = position - 1; at >= 0; at -= 1) {
     const place = messages.placeAt(context.segmentId, at);
     if (!place) return undefined;
@@ -95,9 +133,7 @@ function resumeRun(context: PageContext, entries: readonly TranscriptEntry[]): R
       (place.entryId === null ? undefined : receipts.openAt(context.conversationId, place.entryId));
     if (receipt) {
       const offset = (place.receiptOffset ?? 0) + position - at;
-      return offset < receipt.messageCount && agrees(entries, 0, receipt, offset)
-        ? { receipt, offset }
-        : undefined;
+      return offset < receipt.messageCount ? { receipt, offset } : undefined;
     }
     // Rows that are not kept know nothing of their turn; its first entry does.
     if (place.messageId !== null) return undefined;
@@ -105,24 +141,17 @@ function resumeRun(context: PageContext, entries: readonly TranscriptEntry[]): R
   return undefined;
 }
 
-function beginRun(context: PageContext, entries: readonly TranscriptEntry[], index: number): Run {
-  const first = entries[index] as TranscriptEntry;
-  const receipt = context.stores.receipts.openAt(context.conversationId, first.entryId);
-  return receipt && agrees(entries, index, receipt, 0) ? { receipt, offset: 0 } : undefined;
-}
-
-/** The turn's last entry must be where the commit said; behind the page's end it is trusted. */
-function agrees(
+function beginRun(
+  context: PageContext,
   entries: readonly TranscriptEntry[],
   index: number,
-  receipt: Receipt,
-  offset: number,
-): boolean {
-  const last = entries[index + receipt.messageCount - 1 - offset];
-  return last === undefined || last.entryId === receipt.lastEntryId;
+): Run | undefined {
+  const { entryId } = entries[index] as TranscriptEntry;
+  const receipt = context.stores.receipts.openAt(context.conversationId, entryId);
+  return receipt && { receipt, offset: 0 };
 }
 
-function leave(context: PageContext, run: Run): Run {
+function leave(context: PageContext, run: Run | undefined): Run | undefined {
   if (!run) return undefined;
   const offset = run.offset + 1;
   if (offset < run.receipt.messageCount) return { ...run, offset };
@@ -149,7 +178,7 @@ type Fate =
 function decideFate(
   context: PageContext,
   entry: TranscriptEntry,
-  run: Run,
+  run: Run | undefined,
   isSkipped: boolean,
 ): Fate {
   const { messages } = context.stores;

@@ -5,7 +5,7 @@
 import { retryWhileBusy } from "../db/connection.js";
 import type { Conversation, Segment } from "../store/conversation-store.js";
 import type { MessageId, SessionRef, TranscriptEntry, VisiblePage } from "../types.js";
-import { applyPage, type FilledEntry, type Run, splitOpenHeartbeat } from "./apply-page.js";
+import { applyPage, type FilledEntry, splitOpenHeartbeat } from "./apply-page.js";
 import { cursorPosition, moveVisibleCursor } from "./cursor.js";
 import { recordGaps, setLastTurnAside } from "./gaps.js";
 import {
@@ -37,12 +37,10 @@ export class VisibleDrain {
   #added = 0;
   /** Filled entries of a turn that goes on behind the last page. */
   #unreported: readonly FilledEntry[] = [];
-  /** A heartbeat turn that goes on behind the last page; no cursor is saved beyond it. */
+  /** A turn that goes on behind the last page and is judged whole; no cursor is saved beyond it. */
   #held: readonly TranscriptEntry[] = [];
   #cursor: string | undefined;
   #maxBytes = PAGE_BYTES;
-  #run: Run;
-  #hasBegun = false;
   #rotations = 0;
   /** Set while a moved cursor has not yet proved to stand at our own place. */
   #toVerify: { position: number; fallback: string } | undefined;
@@ -82,7 +80,7 @@ export class VisibleDrain {
       } else {
         const stuck = page.hasMore && page.cursor === this.#cursor;
         await retryWhileBusy(() => this.#apply(page), this.budget.busyMs);
-        if (!page.hasMore) return { kind: "current" };
+        if (!page.hasMore && this.#held.length === 0) return { kind: "current" };
         if (stuck) return { kind: "unavailable", reason: "the transcript's cursor does not move" };
         if (this.#held.length === 0 && this.budget.isSpent()) return { kind: "partial" };
       }
@@ -111,8 +109,6 @@ export class VisibleDrain {
   #startOver(fresh: string | undefined): void {
     this.#cursor = fresh;
     this.#toVerify = undefined;
-    this.#run = undefined;
-    this.#hasBegun = false;
     this.#held = [];
   }
 
@@ -128,7 +124,7 @@ export class VisibleDrain {
   #apply(page: EntriesPage): void {
     const { visibleCursor } = this.target.segment;
     const brought = page.entries.length > 0 || page.cursor !== visibleCursor;
-    if (brought || this.#endsBeforeUs(page)) this.#store(page);
+    if (brought || this.#held.length > 0 || this.#endsBeforeUs(page)) this.#store(page);
     this.#cursor = page.cursor;
     this.#toVerify = undefined;
     this.#maxBytes = PAGE_BYTES;
@@ -139,15 +135,15 @@ export class VisibleDrain {
     const { segment } = this.target;
     const at = isoNow(now);
     const { whole, open } = this.#takeEntries(page);
-    const { filled, run, unreported } = stores.db.transaction(() => {
-      const result = this.#aligning(at, () => this.#applyEntries(whole, at));
-      if (!page.hasMore) this.#settle(page);
-      if (open.length === 0) stores.conversations.saveVisibleCursor(segment.id, page.cursor);
-      return { ...result, unreported: this.#report(result.filled, page, at) };
+    const { filled, held, unreported } = stores.db.transaction(() => {
+      const { filled, rest } = this.#aligning(at, () => this.#applyEntries(whole, page, at));
+      const held = [...rest, ...open];
+      const isEnd = !page.hasMore && held.length === 0;
+      if (isEnd) this.#settle(page);
+      if (held.length === 0) stores.conversations.saveVisibleCursor(segment.id, page.cursor);
+      return { filled, held, unreported: this.#report(filled, isEnd, at) };
     });
-    this.#run = run;
-    this.#hasBegun = true;
-    this.#held = open;
+    this.#held = held;
     this.#added += filled.length;
     this.#unreported = unreported;
   }
@@ -159,28 +155,33 @@ export class VisibleDrain {
     return waits ? split : { whole: entries, open: [] };
   }
 
-  #applyEntries(entries: readonly TranscriptEntry[], now: string): ReturnType<typeof applyPage> {
+  #applyEntries(
+    entries: readonly TranscriptEntry[],
+    page: EntriesPage,
+    now: string,
+  ): ReturnType<typeof applyPage> {
     const { stores, policy } = this.deps;
-    const { conversation, segment, session, aligned } = this.target;
+    const { conversation, segment, aligned } = this.target;
     const context = {
       stores,
       conversationId: conversation.id,
       segmentId: segment.id,
-      isCurrent: stores.conversations.isCurrent(conversation.id, session.sessionId),
+      isCurrent: this.#isCurrent(),
       policy,
       aligned,
       now,
     };
-    return this.#hasBegun
-      ? applyPage(context, entries, { run: this.#run })
-      : applyPage(context, entries);
+    // A turn may have been committed after a page with half of it was read. One more read brings the
+    // rest, or nothing: then the branch has left the turn.
+    const goesOn = page.hasMore || page.entries.length > 0;
+    return applyPage(context, entries, goesOn);
   }
 
   /** Records what was filled, but for a last turn that may go on in the next page. */
-  #report(filled: readonly FilledEntry[], page: EntriesPage, at: string): readonly FilledEntry[] {
+  #report(filled: readonly FilledEntry[], isEnd: boolean, at: string): readonly FilledEntry[] {
     const { conversation, segment } = this.target;
     const entries = [...this.#unreported, ...filled];
-    const { ended, open } = page.hasMore ? setLastTurnAside(entries) : { ended: entries, open: [] };
+    const { ended, open } = isEnd ? { ended: entries, open: [] } : setLastTurnAside(entries);
     recordGaps(this.deps.stores, conversation, segment, ended, at);
     return open;
   }
@@ -203,10 +204,15 @@ export class VisibleDrain {
     const { messages, views, conversations } = this.deps.stores;
     const { conversation, segment } = this.target;
     const end = endOf(page);
-    if (end !== undefined && messages.cutFrom(segment.id, end) > 0) {
-      views.markStale(conversation.id);
-    }
+    const cuts = end !== undefined && messages.cutFrom(segment.id, end) > 0;
+    if (cuts && this.#isCurrent()) views.markStale(conversation.id);
     conversations.markAligned(conversation.id);
+  }
+
+  /** Asked anew for every page: the view may move while a transcript is read. */
+  #isCurrent(): boolean {
+    const { conversation, session } = this.target;
+    return this.deps.stores.conversations.isCurrent(conversation.id, session.sessionId);
   }
 
   #endsBeforeUs(page: EntriesPage): boolean {
