@@ -43,8 +43,13 @@ export function setLastTurnAside(filled: readonly FilledEntry[]): {
   readonly ended: readonly FilledEntry[];
   readonly open: readonly FilledEntry[];
 } {
-  const turns = splitTurns(filled);
-  return { ended: turns.slice(0, -1).flat(), open: turns.at(-1) ?? [] };
+  const turns = splitTurns(filled).filter((turn) => !isCommand(turn[0], turn[1]));
+  const last = turns.at(-1);
+  // A lone message of the user may prove to be a command, sent while the turn before it runs.
+  const isOpen = last?.length === 1 && last[0]?.startsTurn === true;
+  const first = (isOpen ? (turns.at(-2) ?? last) : last)?.[0];
+  const start = first === undefined ? filled.length : filled.indexOf(first);
+  return { ended: filled.slice(0, start), open: filled.slice(start) };
 }
 
 function isHistory(turn: readonly FilledEntry[], facts: GapFacts): boolean {
@@ -84,16 +89,33 @@ function classify(turn: readonly FilledEntry[], wasServed: () => boolean): SyncE
   return turn.some((entry) => entry.author === "host") ? "aside" : "gap";
 }
 
+/**
+ * Groups entries into turns, in the order they begin. A command and its reply are a group of their own:
+ * sent while a turn runs, they do not end it.
+ */
 function splitTurns(filled: readonly FilledEntry[]): FilledEntry[][] {
-  const turns: FilledEntry[][] = [];
-  for (const entry of filled) {
-    const turn = turns.at(-1);
-    const before = turn?.at(-1);
-    if (!turn || !before || entry.startsTurn || entry.position !== before.position + 1) {
-      turns.push([entry]);
-    } else {
+  const groups: FilledEntry[][] = [];
+  let turn: FilledEntry[] | undefined;
+  for (let index = 0; index < filled.length; index += 1) {
+    const entry = filled[index] as FilledEntry;
+    const next = filled[index + 1];
+    if (filled[index - 1]?.position !== entry.position - 1) turn = undefined;
+    if (next && isCommand(entry, next)) {
+      groups.push([entry, next]);
+      index += 1;
+    } else if (turn && !entry.startsTurn) {
       turn.push(entry);
+    } else {
+      turn = [entry];
+      groups.push(turn);
     }
   }
-  return turns;
+  return groups;
+}
+
+/** True for a user's row that the host itself answered at once. */
+function isCommand(entry: FilledEntry | undefined, next: FilledEntry | undefined): boolean {
+  return (
+    entry?.startsTurn === true && next?.author === "host" && next.position === entry.position + 1
+  );
 }
