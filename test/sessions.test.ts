@@ -284,19 +284,55 @@ describe("a turn of a deleted session that arrives late", () => {
       ).toHaveLength(1);
     },
   );
+});
 
-  it("does not keep a session id from being used again", async () => {
+describe("the session id of a deleted session that is used again", () => {
+  /** The host keeps the transcript when it is told to, so the old rows are still in it. */
+  async function openDeleted() {
     const host = new FakeHost();
     const lcm = openWithHost(host);
     await play(host, lcm, "old");
-    await lcm.createEngine().sessionDeleted({ sessionKey: KEY });
     host.tick();
+    await lcm.createEngine().sessionDeleted({ sessionKey: KEY });
+    return { host, lcm, deleted: host.activeIds(KEY).length };
+  }
+
+  it.each(["commits", "never commits"])(
+    "begins a conversation without what was deleted, on a route where the host %s",
+    async (route) => {
+      const { host, lcm, deleted } = await openDeleted();
+      for (const text of ["new", "newer"]) {
+        const engine = lcm.createEngine();
+        await engine.bootstrap(host.ref(KEY));
+        await engine.assemble({ ...host.ref(KEY), messages: [] });
+        const at = host.tick();
+        const call = host.turn(KEY, [userMessage(text, at), assistantMessage("ok", at)]);
+        if (route === "commits") await engine.commitTurn(call);
+      }
+      await lcm.createEngine().bootstrap(host.ref(KEY));
+      const stored = storedBranch(lcm, host.ref(KEY));
+      expect(stored).toEqual(host.transcript(KEY).slice(deleted));
+      expect(viewTexts(lcm, host)).toEqual(["new", "newer"]);
+      const { messages, hiddenConversations } = lcm.stores.status.database();
+      expect({ messages, hiddenConversations }).toEqual({ messages: 8, hiddenConversations: 1 });
+    },
+  );
+
+  it("does not bring the deleted rows into a branch of the new conversation either", async () => {
+    const { host, lcm, deleted } = await openDeleted();
     const engine = lcm.createEngine();
     await engine.assemble({ ...host.ref(KEY), messages: [] });
     await play(host, lcm, "new");
-    expect(lcm.stores.conversations.find(host.ref(KEY))).toBeDefined();
+    const second = await play(host, lcm, "newer");
+    host.rewind(KEY, second.admission.entryId);
+    await lcm.createEngine().bootstrap(host.ref(KEY));
+    expect(storedBranch(lcm, host.ref(KEY))).toEqual(host.transcript(KEY).slice(deleted));
+  });
+
+  it("is not brought back by late work alone", async () => {
+    const { host, lcm } = await openDeleted();
     await lcm.createEngine().maintain(host.ref(KEY));
-    expect(storedBranch(lcm, host.ref(KEY)).map((row) => row.entryId)).toEqual(host.activeIds(KEY));
+    expect(lcm.stores.conversations.find(host.ref(KEY))).toBeUndefined();
   });
 });
 

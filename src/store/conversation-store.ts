@@ -25,6 +25,8 @@ export interface Segment {
   readonly rawCursor: string | null;
   readonly rawLastEvent: string | null;
   readonly rawLastEntry: string | null;
+  /** What is not newer belongs to a conversation that was deleted under the same key. */
+  readonly hiddenBefore: string | null;
   readonly createdAt: string;
 }
 
@@ -34,7 +36,14 @@ const CONVERSATION = `conversation_id AS id, agent_id AS agentId, session_key AS
 
 const SEGMENT = `segment_id AS id, conversation_id AS conversationId, session_id AS sessionId,
   visible_cursor AS visibleCursor, earlier_cursor AS earlierCursor, raw_cursor AS rawCursor,
-  raw_last_event AS rawLastEvent, raw_last_entry AS rawLastEntry, created_at AS createdAt`;
+  raw_last_event AS rawLastEvent, raw_last_entry AS rawLastEntry, hidden_before AS hiddenBefore,
+  created_at AS createdAt`;
+
+/** Says of a conversation `c` that it was deleted and that the session id belonged to it. */
+const hiddenOwnerOf = (sessionId: string): string =>
+  `c.hidden_at IS NOT NULL AND (c.session_id = ${sessionId} OR EXISTS (
+     SELECT 1 FROM segments s
+     WHERE s.conversation_id = c.conversation_id AND s.session_id = ${sessionId}))`;
 
 export class ConversationStore {
   readonly #db: Database;
@@ -92,10 +101,7 @@ export class ConversationStore {
   hiddenOwner(session: SessionRef): { id: ConversationId; hiddenAt: string } | undefined {
     return this.#db.get<{ id: ConversationId; hiddenAt: string }>(
       `SELECT c.conversation_id AS id, c.hidden_at AS hiddenAt FROM conversations c
-       WHERE c.agent_id = ?1 AND c.session_key = ?2 AND c.hidden_at IS NOT NULL
-         AND (c.session_id = ?3 OR EXISTS (
-           SELECT 1 FROM segments s
-           WHERE s.conversation_id = c.conversation_id AND s.session_id = ?3))
+       WHERE c.agent_id = ?1 AND c.session_key = ?2 AND ${hiddenOwnerOf("?3")}
        ORDER BY c.conversation_id DESC LIMIT 1`,
       session.agentId,
       session.sessionKey,
@@ -113,8 +119,12 @@ export class ConversationStore {
 
   segmentOrCreate(conversation: ConversationId, sessionId: string, now: string): Segment {
     this.#db.run(
-      `INSERT INTO segments (conversation_id, session_id, created_at) VALUES (?, ?, ?)
-       ON CONFLICT DO NOTHING`,
+      `INSERT INTO segments (conversation_id, session_id, hidden_before, created_at)
+       SELECT ?1, ?2, (
+         SELECT max(c.hidden_at) FROM conversations own
+         JOIN conversations c ON c.agent_id = own.agent_id AND c.session_key = own.session_key
+         WHERE own.conversation_id = ?1 AND ${hiddenOwnerOf("?2")}), ?3
+       WHERE true ON CONFLICT DO NOTHING`,
       conversation,
       sessionId,
       now,

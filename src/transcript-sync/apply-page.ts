@@ -11,9 +11,10 @@ import {
   isSteered,
   isTranscriptOnly,
 } from "../message-codec.js";
+import type { Segment } from "../store/conversation-store.js";
 import type { Receipt } from "../store/receipt-store.js";
 import type { Stores } from "../store/index.js";
-import type { ConversationId, MessageId, SegmentId, TranscriptEntry } from "../types.js";
+import type { ConversationId, MessageId, TranscriptEntry } from "../types.js";
 
 /** A message that no commit had delivered. */
 export interface FilledEntry {
@@ -28,7 +29,7 @@ export interface FilledEntry {
 export interface PageContext {
   readonly stores: Stores;
   readonly conversationId: ConversationId;
-  readonly segmentId: SegmentId;
+  readonly segment: Segment;
   /** The view shows this segment; another one's rows must not enter it. */
   readonly isCurrent: boolean;
   readonly policy: HeartbeatPolicy;
@@ -126,7 +127,7 @@ function resumeRun(context: PageContext, entries: readonly TranscriptEntry[]): R
   const { messages, receipts } = context.stores;
   const position = (entries[0] as TranscriptEntry).seq - 1;
   for (let at = position - 1; at >= 0; at -= 1) {
-    const place = messages.placeAt(context.segmentId, at);
+    const place = messages.placeAt(context.segment.id, at);
     if (!place) return undefined;
     const receipt =
       (place.receiptId === null ? undefined : receipts.open(place.receiptId)) ??
@@ -187,7 +188,7 @@ function decideFate(
   if (messages.hasTombstone(context.conversationId, entry.entryId)) {
     return { kind: "buried", id: null };
   }
-  if (isSkipped || run?.receipt.state === "skipped") return bury(context, entry);
+  if (isSkipped || run?.receipt.state === "skipped") return bury(context, entry, "heartbeat");
   const claimed = run && messages.idByReceipt(run.receipt.id, run.offset);
   if (claimed !== undefined) {
     messages.setEntryId(claimed, entry.entryId);
@@ -196,15 +197,19 @@ function decideFate(
   return insertEntry(context, entry);
 }
 
-function bury(context: PageContext, entry: TranscriptEntry): Fate {
+function bury(context: PageContext, entry: TranscriptEntry, reason: "heartbeat" | "deleted"): Fate {
   const { messages } = context.stores;
-  messages.addTombstone(context.conversationId, entry.entryId, "heartbeat", context.now);
+  messages.addTombstone(context.conversationId, entry.entryId, reason, context.now);
   return { kind: "buried", id: null };
 }
 
 function insertEntry(context: PageContext, entry: TranscriptEntry): Fate {
   const { messages } = context.stores;
   const encoded = encodeAny(entry.message, entry.createdAt ?? context.now);
+  const { hiddenBefore } = context.segment;
+  if (hiddenBefore !== null && encoded.createdAt <= hiddenBefore) {
+    return bury(context, entry, "deleted");
+  }
   const aligned = context.aligned.get(entry.entryId);
   if (aligned !== undefined) {
     messages.replaceBody(aligned, entry.entryId, encoded);
@@ -229,14 +234,14 @@ function placeEntry(context: PageContext, entry: TranscriptEntry, id: MessageId 
   const { messages, views } = context.stores;
   const position = entry.seq - 1;
   const place = id === null ? { buriedEntry: entry.entryId } : { messageId: id };
-  const before = messages.placeAt(context.segmentId, position);
+  const before = messages.placeAt(context.segment.id, position);
   if (before?.messageId === id) {
-    if (before.entryId !== entry.entryId) messages.place(context.segmentId, position, place);
+    if (before.entryId !== entry.entryId) messages.place(context.segment.id, position, place);
     return;
   }
-  if (before) messages.cutFrom(context.segmentId, position);
-  const head = messages.head(context.segmentId);
-  messages.place(context.segmentId, position, place);
+  if (before) messages.cutFrom(context.segment.id, position);
+  const head = messages.head(context.segment.id);
+  messages.place(context.segment.id, position, place);
   if (!context.isCurrent) return;
   // New rows at the end are appended; anything else means that the view is published anew.
   const inOrder = !before && (head === undefined || head.position < position);

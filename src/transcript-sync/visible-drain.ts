@@ -165,7 +165,7 @@ export class VisibleDrain {
     const context = {
       stores,
       conversationId: conversation.id,
-      segmentId: segment.id,
+      segment,
       isCurrent: this.#isCurrent(),
       policy,
       aligned,

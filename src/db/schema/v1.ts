@@ -38,6 +38,7 @@ CREATE TABLE segments (
   raw_cursor      TEXT,
   raw_last_event  TEXT,                 -- last event seen in the raw log
   raw_last_entry  TEXT,                 -- last message event seen in the raw log
+  hidden_before   TEXT,                 -- entries up to then belong to a conversation that was deleted
   times_left      INTEGER NOT NULL DEFAULT 0,  -- since it was last read to its end; 0: nothing waits
   created_at      TEXT NOT NULL,
   UNIQUE (conversation_id, session_id)
