@@ -18,6 +18,7 @@ import {
   type SpawnCall,
   type SubagentEndCall,
 } from "./host-calls.js";
+import { meetSession } from "./meet-session.js";
 import { roughTokens } from "./message-codec.js";
 import { beginSession } from "./open-session.js";
 import { classifySession, sessionRef } from "./session-policy.js";
@@ -57,6 +58,8 @@ const REDELIVERY_BUSY_MS = 1_000;
 /** Bookkeeping on the reply path must not be felt. */
 const REPLY_PATH_BUSY_MS = 300;
 const BACKGROUND_BUSY_MS = 10_000;
+/** Nobody waits for a deletion to be recorded, and nothing tells us of it again. */
+const DELETION_BUSY_MS = 60_000;
 
 /** The reply waits for a bootstrap: a long history is taken in by and by. */
 const BOOTSTRAP_LIMITS: SyncLimits = { busyMs: REPLY_PATH_BUSY_MS, workMs: 1_000 };
@@ -220,9 +223,8 @@ export class LcmContextEngine {
       sessionTarget: call,
     });
     if (!session) return;
-    await this.#attempt("session deletion", () => {
-      this.#deps.stores().conversations.hide(session, this.#nowIso());
-    });
+    const hide = () => this.#deps.stores().conversations.hide(session, this.#nowIso());
+    await this.#attempt("session deletion", hide, DELETION_BUSY_MS);
   }
 
   async dispose(): Promise<void> {
@@ -285,9 +287,10 @@ export class LcmContextEngine {
     const { sessionId } = session;
     try {
       const stores = this.#deps.stores();
+      const { source } = this.#deps;
+      await meetSession({ stores, source }, session, REPLY_PATH_BUSY_MS);
       const record = (): void => {
         const position = this.#turnPosition(stores, session);
-        const { source } = this.#deps;
         const { id } = beginSession({ stores, source }, session, startedAt).conversation;
         stores.events.recordTurnStart(id, { sessionId, position, startedAt });
         stores.conversations.markActive(id, startedAt);
@@ -329,9 +332,13 @@ export class LcmContextEngine {
   }
 
   /** Bookkeeping that no call of the host depends on: waits for locks, and reports what fails. */
-  async #attempt<T>(what: string, work: () => T): Promise<T | undefined> {
+  async #attempt<T>(
+    what: string,
+    work: () => T,
+    busyMs = BACKGROUND_BUSY_MS,
+  ): Promise<T | undefined> {
     try {
-      return await this.#track(retryWhileBusy(work, BACKGROUND_BUSY_MS));
+      return await this.#track(retryWhileBusy(work, busyMs));
     } catch (error) {
       this.#deps.log.error(`${what} could not be recorded: ${errorText(error)}`);
       return undefined;

@@ -107,8 +107,9 @@ function sessionEntry(
   try {
     const entry = api.runtime.agent.session.getSessionEntry({ agentId, sessionKey });
     if (!entry) return { kind: "gone" };
-    const { sessionId, previousSessionId: previousId, forkSource } = entry;
-    return { kind: "found", sessionId, previousId, forkedFrom: forkSource?.sessionKey };
+    const { sessionId, previousSessionId: previousId, forkSource, createdAt } = entry;
+    const forkedFrom = forkSource?.sessionKey;
+    return { kind: "found", sessionId, previousId, forkedFrom, createdAt };
   } catch (error) {
     // Messages come from the transcript; only links to other sessions are missed.
     hostLogger(api).warn(`${sessionKey}: its session entry is unknown: ${errorText(error)}`);

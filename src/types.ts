@@ -79,6 +79,8 @@ export type SessionEntry =
       previousId?: string | undefined;
       /** The key of the session this one was forked from, if it was. */
       forkedFrom?: string | undefined;
+      /** When the session was made, in milliseconds; rewinds and resets do not change it. */
+      createdAt?: number | undefined;
     }
   /** The host has no session under this key, or not any more. */
   | { kind: "gone" }

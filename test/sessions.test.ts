@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { Lcm } from "../src/lcm.js";
+import type { SessionEntry, VisiblePage } from "../src/types.js";
 import { FakeHost } from "./support/fake-host.js";
 import { assistantMessage, heartbeatPrompt, toolLoop, userMessage } from "./support/messages.js";
 import { countMessages, openWithHost, storedBranch } from "./support/workspace.js";
@@ -284,6 +285,68 @@ describe("a turn of a deleted session that arrives late", () => {
       ).toHaveLength(1);
     },
   );
+});
+
+describe("a session deleted in the host without our hearing of it", () => {
+  async function openDeleted() {
+    const host = new FakeHost();
+    const lcm = openWithHost(host);
+    await play(host, lcm, "old");
+    await lcm.createEngine().bootstrap(host.ref(KEY));
+    const old = host.ref(KEY);
+    host.tick();
+    host.delete(KEY);
+    return { host, lcm, old };
+  }
+
+  const counts = (lcm: Lcm) => {
+    const { conversations, hiddenConversations } = lcm.stores.status.database();
+    return { conversations, hiddenConversations };
+  };
+
+  it("is hidden when work for it goes on", async () => {
+    const { lcm, old } = await openDeleted();
+    await lcm.createEngine().maintain(old);
+    expect(counts(lcm)).toEqual({ conversations: 0, hiddenConversations: 1 });
+  });
+
+  it("is hidden when its key is used again", async () => {
+    const { host, lcm } = await openDeleted();
+    host.tick();
+    await lcm.createEngine().assemble({ ...host.ref(KEY), messages: [] });
+    await play(host, lcm, "new");
+    await lcm.createEngine().bootstrap(host.ref(KEY));
+    expect(counts(lcm)).toEqual({ conversations: 1, hiddenConversations: 1 });
+    expect(storedBranch(lcm, host.ref(KEY))).toEqual(host.transcript(KEY));
+  });
+
+  const answers: [string, { visible?: VisiblePage; entry?: SessionEntry }][] = [
+    ["its transcript is missing, and its key is still there", { visible: { kind: "missing" } }],
+    ["its key is unknown, and its transcript is still there", { entry: { kind: "gone" } }],
+    [
+      "the host can tell nothing",
+      { visible: { kind: "unavailable", reason: "rebuilding" }, entry: { kind: "unknown" } },
+    ],
+  ];
+
+  it.each(answers)("is not one of which %s", async (_name, answer) => {
+    const host = new FakeHost();
+    let given: typeof answer = {};
+    const lcm = openWithHost(host, {
+      transcript: {
+        visible: async (session, limits) => given.visible ?? host.visible(session, limits),
+        raw: (session, limits) => host.raw(session, limits),
+        entry: (session) => given.entry ?? host.entry(session),
+      },
+    });
+    await play(host, lcm, "old");
+    await lcm.createEngine().bootstrap(host.ref(KEY));
+    given = answer;
+    await lcm.createEngine().maintain(host.ref(KEY));
+    host.newSessionId(KEY);
+    await lcm.createEngine().bootstrap(host.ref(KEY));
+    expect(counts(lcm)).toEqual({ conversations: 1, hiddenConversations: 0 });
+  });
 });
 
 describe("the session id of a deleted session that is used again", () => {

@@ -14,6 +14,7 @@ export interface Conversation {
   readonly bootstrappedAt: string | null;
   readonly viewVersion: number;
   readonly createdAt: string;
+  readonly updatedAt: string;
 }
 
 export interface Segment {
@@ -32,7 +33,7 @@ export interface Segment {
 
 const CONVERSATION = `conversation_id AS id, agent_id AS agentId, session_key AS sessionKey,
   session_id AS sessionId, forked_from AS forkedFrom, active_since AS activeSince, bootstrapped_at AS bootstrappedAt,
-  view_version AS viewVersion, created_at AS createdAt`;
+  view_version AS viewVersion, created_at AS createdAt, updated_at AS updatedAt`;
 
 const SEGMENT = `segment_id AS id, conversation_id AS conversationId, session_id AS sessionId,
   visible_cursor AS visibleCursor, earlier_cursor AS earlierCursor, raw_cursor AS rawCursor,

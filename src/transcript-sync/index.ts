@@ -2,6 +2,8 @@
 // never delivered (history, steered or killed turns, injected rows, turns on legacy) arrives here.
 
 import { retryWhileBusy } from "../db/connection.js";
+import { meetSession } from "../meet-session.js";
+import { isDeleted } from "../missed-deletions.js";
 import { beginSession, followSession, type OpenSession } from "../open-session.js";
 import type { Conversation } from "../store/conversation-store.js";
 import type { MessageId, SessionRef } from "../types.js";
@@ -23,6 +25,8 @@ import { VisibleDrain } from "./visible-drain.js";
 
 export type { SyncLimits, SyncReport } from "./sync-types.js";
 
+const DELETED: SyncReport = { outcome: "missing", added: 0, reason: "the session was deleted" };
+
 /** What a sync is for: `begin` before a turn of the session, which the view then shows. */
 export type SyncPurpose = "begin" | "follow";
 
@@ -33,8 +37,9 @@ export async function syncTranscript(
   purpose: SyncPurpose,
 ): Promise<SyncReport> {
   const budget = startBudget(limits);
+  if (purpose === "begin") await meetSession(deps, session, budget.busyMs);
   const opened = await retryWhileBusy(() => openSession(deps, session, purpose), budget.busyMs);
-  if (!opened) return { outcome: "missing", added: 0, reason: "the session was deleted" };
+  if (!opened) return DELETED;
   const { conversation } = opened;
   // What a branch was cut from is read before the branch: only there are its turns whole.
   const left = await drainLeft(deps, session, conversation, budget);
@@ -91,6 +96,11 @@ async function drainCurrent(
 
   const visible = new VisibleDrain(deps, { session, ...opened, aligned }, budget);
   const read = await visible.run();
+  if (read.kind === "missing" && isDeleted(deps, session, opened.segment)) {
+    const hide = () => deps.stores.conversations.hide(session, isoNow(deps.now));
+    await retryWhileBusy(hide, budget.busyMs);
+    return DELETED;
+  }
   const resets: DrainOutcome =
     read.kind === "current"
       ? await new ResetDrain(deps, session, opened.segment, budget).run()

@@ -41,6 +41,7 @@ interface Key {
   /** Every session id that was ever current, in order. */
   readonly ids: string[];
   readonly forkedFrom: string | undefined;
+  readonly createdAt: number;
   /** Set by rewinds and switches; a reset to a new id does not touch it. */
   previousId: string | undefined;
 }
@@ -172,10 +173,15 @@ export class FakeHost implements TranscriptSource {
     const parent = this.#session(sessionKey);
     const end = entryId === undefined ? parent.active.length : parent.active.indexOf(entryId);
     const childKey = `agent:main:dashboard:${randomUUID()}`;
-    const unborn = { current: "", ids: [], forkedFrom: sessionKey, previousId: undefined };
-    this.#keys.set(childKey, unborn);
+    this.#keys.set(childKey, this.#makeKey(sessionKey));
     this.#branchTo(childKey, parent.active.slice(0, end), parent, "rewind");
     return childKey;
+  }
+
+  /** Deletes the session of a key, with all its session ids. */
+  delete(sessionKey: string): void {
+    for (const id of this.sessionIds(sessionKey)) this.#sessions.delete(id);
+    this.#keys.delete(sessionKey);
   }
 
   /** A reset that keeps the session id. */
@@ -291,8 +297,8 @@ export class FakeHost implements TranscriptSource {
   entry({ sessionKey }: Pick<SessionRef, "sessionKey">): SessionEntry {
     const key = this.#keys.get(sessionKey);
     if (!key) return { kind: "gone" };
-    const { current: sessionId, previousId, forkedFrom } = key;
-    return { kind: "found", sessionId, previousId, forkedFrom };
+    const { current: sessionId, previousId, forkedFrom, createdAt } = key;
+    return { kind: "found", sessionId, previousId, forkedFrom, createdAt };
   }
 
   /**
@@ -360,16 +366,15 @@ export class FakeHost implements TranscriptSource {
       timestamp: this.#iso(),
     });
     this.#sessions.set(session.id, session);
-    const key = this.#keys.get(sessionKey) ?? {
-      current: "",
-      ids: [],
-      forkedFrom: undefined,
-      previousId: undefined,
-    };
+    const key = this.#keys.get(sessionKey) ?? this.#makeKey();
     key.current = session.id;
     key.ids.push(session.id);
     this.#keys.set(sessionKey, key);
     return session;
+  }
+
+  #makeKey(forkedFrom?: string): Key {
+    return { current: "", ids: [], forkedFrom, previousId: undefined, createdAt: this.#clock };
   }
 
   #session(sessionKey: string): Session {
