@@ -287,8 +287,8 @@ export class LcmContextEngine {
     const { sessionId } = session;
     try {
       const stores = this.#deps.stores();
-      const { source } = this.#deps;
-      await meetSession({ stores, source }, session, REPLY_PATH_BUSY_MS);
+      const { source, now } = this.#deps;
+      await meetSession({ stores, source, now }, session, REPLY_PATH_BUSY_MS);
       const record = (): void => {
         const position = this.#turnPosition(stores, session);
         const { id } = beginSession({ stores, source }, session, startedAt).conversation;

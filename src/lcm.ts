@@ -87,4 +87,5 @@ const noTranscript: TranscriptSource = {
   visible: async () => ({ kind: "missing" }),
   raw: async () => ({ kind: "missing" }),
   entry: () => ({ kind: "unknown" }),
+  keyOf: async () => undefined,
 };

@@ -81,6 +81,7 @@ export function hostTranscript(api: OpenClawPluginApi): TranscriptSource {
         return read({ ...target(session, limits), maxEvents: limits.maxItems });
       }),
     entry: (session) => sessionEntry(api, session),
+    keyOf: (session) => sessionKey(api, session),
   };
 }
 
@@ -114,5 +115,20 @@ function sessionEntry(
     // Messages come from the transcript; only links to other sessions are missed.
     hostLogger(api).warn(`${sessionKey}: its session entry is unknown: ${errorText(error)}`);
     return { kind: "unknown" };
+  }
+}
+
+async function sessionKey(
+  api: OpenClawPluginApi,
+  { agentId, sessionId }: Pick<SessionRef, "agentId" | "sessionId">,
+): Promise<string | undefined> {
+  try {
+    const { resolveTranscriptSessionKeyBySessionId: resolve } =
+      await import("openclaw/plugin-sdk/session-store-runtime");
+    return resolve({ agentId, sessionId });
+  } catch (error) {
+    // A conversation of release 0.1.x stays an archive; nothing else asks.
+    hostLogger(api).warn(`${sessionId}: its session key is unknown: ${errorText(error)}`);
+    return undefined;
   }
 }

@@ -92,4 +92,6 @@ export interface TranscriptSource {
   visible(session: SessionRef, limits: PageLimits): Promise<VisiblePage>;
   raw(session: SessionRef, limits: PageLimits): Promise<RawPage>;
   entry(session: Pick<SessionRef, "agentId" | "sessionKey">): SessionEntry;
+  /** The key under which a session id is, or was, current; undefined when the host does not know it. */
+  keyOf(session: Pick<SessionRef, "agentId" | "sessionId">): Promise<string | undefined>;
 }

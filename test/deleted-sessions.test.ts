@@ -122,11 +122,10 @@ describe("a session deleted in the host without our hearing of it", () => {
     const host = new FakeHost();
     let given: typeof answer = {};
     const lcm = openWithHost(host, {
-      transcript: {
+      transcript: host.answering({
         visible: async (session, limits) => given.visible ?? host.visible(session, limits),
-        raw: (session, limits) => host.raw(session, limits),
         entry: (session) => given.entry ?? host.entry(session),
-      },
+      }),
     });
     await play(host, lcm, "old");
     await lcm.createEngine().bootstrap(host.ref(KEY));

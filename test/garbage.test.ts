@@ -195,5 +195,6 @@ function pageOf(messages: readonly unknown[]): TranscriptSource {
     visible: async () => ({ kind: "page", entries, cursor: "end", hasMore: false }),
     raw: async () => ({ kind: "missing" }),
     entry: () => ({ kind: "unknown" }),
+    keyOf: async () => undefined,
   };
 }

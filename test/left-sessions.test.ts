@@ -169,7 +169,7 @@ describe("a session that was left", () => {
   it("stays marked when a late commit comes while it is read", async () => {
     const host = new FakeHost();
     let late: (() => Promise<unknown>) | undefined;
-    const transcript: TranscriptSource = {
+    const transcript = host.answering({
       visible: async (session, limits) => {
         const page = await host.visible(session, limits);
         if (session.sessionId !== host.ref(KEY).sessionId) {
@@ -178,9 +178,7 @@ describe("a session that was left", () => {
         }
         return page;
       },
-      raw: (session, limits) => host.raw(session, limits),
-      entry: (session) => host.entry(session),
-    };
+    });
     const lcm = openWithHost(host, { transcript });
     await serve(host, lcm, "one");
     const old = host.ref(KEY);
@@ -247,10 +245,8 @@ function without(
   kind: "missing" | "unavailable",
 ): TranscriptSource {
   const answer = { kind, reason: "projection_rebuilding" };
-  return {
+  return host.answering({
     visible: async (session, limits) =>
       session.sessionId === away() ? answer : host.visible(session, limits),
-    raw: (session, limits) => host.raw(session, limits),
-    entry: (session) => host.entry(session),
-  };
+  });
 }

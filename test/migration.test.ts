@@ -214,6 +214,24 @@ describe("a database made by release 0.1.x", () => {
     expect(readdirSync(directory).filter((name) => name.endsWith(".bak"))).toHaveLength(2);
   });
 
+  it("aligns rows by the role they had in the transcript", async () => {
+    const host = new FakeHost();
+    const at = Date.parse("2026-02-17T07:37:00Z");
+    const note = { type: "text", text: "note" };
+    host.append(KEY, userMessage("hi", at));
+    host.append(KEY, { role: "custom", customType: "x", content: [note], timestamp: at });
+    const databasePath = join(temporaryDirectory(), "lcm.db");
+    const createdAt = "2026-02-17 07:37:00";
+    createRelease01(databasePath, host.ref(KEY).sessionId, [
+      { role: "user", text: "hi", createdAt },
+      { role: "assistant", originalRole: "custom", text: "note", createdAt, block: note },
+    ]);
+    const lcm = openWithHost(host, { databasePath });
+    await lcm.createEngine().bootstrap(host.ref(KEY));
+    expect(storedBranch(lcm, host.ref(KEY))).toEqual(host.transcript(KEY));
+    expect(countMessages(lcm)).toBe(2);
+  });
+
   describe("whose transcript differs from what was stored", () => {
     const text = (index: number) => `message number ${index}`;
     const oldRow = (content: string): Release01Message => ({

@@ -81,7 +81,7 @@ describe("rewind", () => {
     const reading = Promise.withResolvers<void>();
     let isHeld = false;
     const lcm = openWithHost(host, {
-      transcript: {
+      transcript: host.answering({
         visible: async (session, limits) => {
           const page = await host.visible(session, limits);
           if (isHeld) {
@@ -90,9 +90,7 @@ describe("rewind", () => {
           }
           return page;
         },
-        raw: (session, limits) => host.raw(session, limits),
-        entry: (session) => host.entry(session),
-      },
+      }),
     });
     await play(host, lcm, "one");
     await lcm.createEngine().bootstrap(host.ref(KEY));

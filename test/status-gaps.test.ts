@@ -203,16 +203,14 @@ describe("history from before the engine", () => {
 /** A host that takes longer over its first page than a bootstrap waits. */
 function slowed(host: FakeHost): TranscriptSource {
   let pause = 1_100;
-  return {
+  return host.answering({
     visible: async (session, limits) => {
       const page = await host.visible(session, limits);
       await new Promise((resolve) => setTimeout(resolve, pause));
       pause = 0;
       return page;
     },
-    raw: (session, limits) => host.raw(session, limits),
-    entry: (session) => host.entry(session),
-  };
+  });
 }
 
 describe("times", () => {

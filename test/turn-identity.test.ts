@@ -97,15 +97,13 @@ describe.each(PAGES)("with pages of %i", (pageItems) => {
     const host = new FakeHost();
     host.pageItems = pageItems;
     const steps: (() => Promise<unknown>)[] = [];
-    const transcript: TranscriptSource = {
+    const transcript = host.answering({
       visible: async (session, limits) => {
         const page = await host.visible(session, limits);
         await steps.shift()?.();
         return page;
       },
-      raw: (session, limits) => host.raw(session, limits),
-      entry: (session) => host.entry(session),
-    };
+    });
     const lcm = openWithHost(host, { transcript });
     const at = host.tick();
     const started = [userMessage("go", at), ...toolLoop("c1", "o1", at)];
@@ -123,12 +121,10 @@ describe.each(PAGES)("with pages of %i", (pageItems) => {
 
 /** A host that has nothing of a session id that is not current any more. */
 function onlyCurrent(host: FakeHost): TranscriptSource {
-  return {
+  return host.answering({
     visible: async (session, limits) =>
       session.sessionId === host.ref(KEY).sessionId
         ? host.visible(session, limits)
         : { kind: "missing" },
-    raw: (session, limits) => host.raw(session, limits),
-    entry: (session) => host.entry(session),
-  };
+  });
 }

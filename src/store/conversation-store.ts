@@ -40,6 +40,9 @@ const SEGMENT = `segment_id AS id, conversation_id AS conversationId, session_id
   raw_last_event AS rawLastEvent, raw_last_entry AS rawLastEntry, hidden_before AS hiddenBefore,
   created_at AS createdAt`;
 
+/** Says of a conversation that release 0.1.x left it and that no key has claimed it. */
+const UNADOPTED = `unaligned = 1 AND hidden_at IS NULL AND session_key LIKE '${RELEASE_01_KEY_PREFIX}%'`;
+
 /** Says of a conversation `c` that it was deleted and that the session id belonged to it. */
 const hiddenOwnerOf = (sessionId: string): string =>
   `c.hidden_at IS NOT NULL AND (c.session_id = ${sessionId} OR EXISTS (
@@ -80,22 +83,38 @@ export class ConversationStore {
   }
 
   #adoptRelease01(session: SessionRef, now: string): Conversation | undefined {
-    const old = this.#db.get<{ id: number }>(
+    const old = this.#db.get<{ id: ConversationId }>(
       `SELECT conversation_id AS id FROM conversations
-       WHERE session_id = ? AND unaligned = 1 AND hidden_at IS NULL
-         AND session_key LIKE '${RELEASE_01_KEY_PREFIX}%'
-       ORDER BY conversation_id DESC LIMIT 1`,
+       WHERE session_id = ? AND ${UNADOPTED} ORDER BY conversation_id DESC LIMIT 1`,
       session.sessionId,
     );
     if (!old) return undefined;
+    this.adopt(old.id, session, now);
+    return this.find(session);
+  }
+
+  /** What release 0.1.x kept and no key has claimed, the newest first. */
+  unadopted(limit: number): { id: ConversationId; sessionId: string }[] {
+    return this.#db.all<{ id: ConversationId; sessionId: string }>(
+      `SELECT conversation_id AS id, session_id AS sessionId FROM conversations
+       WHERE ${UNADOPTED} ORDER BY conversation_id DESC LIMIT ?`,
+      limit,
+    );
+  }
+
+  /** Gives a conversation of release 0.1.x to the key that its session id stands under. */
+  adopt(
+    conversation: ConversationId,
+    owner: Pick<SessionRef, "agentId" | "sessionKey">,
+    now: string,
+  ): void {
     this.#db.run(
       "UPDATE conversations SET agent_id = ?, session_key = ?, updated_at = ? WHERE conversation_id = ?",
-      session.agentId,
-      session.sessionKey,
+      owner.agentId,
+      owner.sessionKey,
       now,
-      old.id,
+      conversation,
     );
-    return this.find(session);
   }
 
   /** The deleted conversation that this session id belonged to, if there is one. */
@@ -230,8 +249,7 @@ export class ConversationStore {
     );
     this.#db.run(
       `UPDATE conversations SET hidden_at = ?1, updated_at = ?1
-       WHERE session_id = ?2 AND unaligned = 1 AND hidden_at IS NULL
-         AND session_key LIKE '${RELEASE_01_KEY_PREFIX}%'`,
+       WHERE session_id = ?2 AND ${UNADOPTED}`,
       now,
       session.sessionId,
     );

@@ -6,7 +6,7 @@ import { meetSession } from "../meet-session.js";
 import { isDeleted } from "../missed-deletions.js";
 import { beginSession, followSession, type OpenSession } from "../open-session.js";
 import type { Conversation } from "../store/conversation-store.js";
-import type { MessageId, SessionRef } from "../types.js";
+import type { SessionRef } from "../types.js";
 import type { FilledEntry } from "./apply-page.js";
 import { recordGaps } from "./gaps.js";
 import { drainLeft } from "./left-drain.js";
@@ -25,6 +25,7 @@ import { VisibleDrain } from "./visible-drain.js";
 
 export type { SyncLimits, SyncReport } from "./sync-types.js";
 
+const NOT_READ = "the transcript can not be read";
 const DELETED: SyncReport = { outcome: "missing", added: 0, reason: "the session was deleted" };
 
 /** What a sync is for: `begin` before a turn of the session, which the view then shows. */
@@ -90,10 +91,8 @@ async function drainCurrent(
   opened: OpenSession,
   budget: Budget,
 ): Promise<SyncReport> {
-  const aligned = await findAligned(deps, session, opened.conversation);
-  if (!aligned)
-    return { outcome: "unavailable", added: 0, reason: "the transcript can not be read" };
-
+  const aligned = await planAlignment(deps, session, opened.conversation);
+  if ("kind" in aligned) return { outcome: aligned.kind, added: 0, reason: NOT_READ };
   const visible = new VisibleDrain(deps, { session, ...opened, aligned }, budget);
   const read = await visible.run();
   if (read.kind === "missing" && isDeleted(deps, session, opened.segment)) {
@@ -110,15 +109,6 @@ async function drainCurrent(
   const outcome = resets.kind === "partial" ? "partial" : read.kind;
   const report = { outcome, added: visible.added };
   return read.reason === undefined ? report : { ...report, reason: read.reason };
-}
-
-async function findAligned(
-  deps: SyncDependencies,
-  session: SessionRef,
-  conversation: Conversation,
-): Promise<ReadonlyMap<string, MessageId> | undefined> {
-  if (!deps.stores.conversations.isUnaligned(conversation.id)) return new Map();
-  return planAlignment(deps, session, conversation);
 }
 
 /** Reports what no page did, and publishes the view anew if anything but its end has changed. */

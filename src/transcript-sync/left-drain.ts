@@ -5,15 +5,11 @@ import { retryWhileBusy } from "../db/connection.js";
 import type { Conversation, Segment } from "../store/conversation-store.js";
 import type { LeftSegment } from "../store/left-segment-store.js";
 import type { SessionRef } from "../types.js";
+import type { FilledEntry } from "./apply-page.js";
 import { recordGaps } from "./gaps.js";
-import {
-  type Budget,
-  type DrainOutcome,
-  isoNow,
-  type SyncDependencies,
-  type SyncReport,
-} from "./sync-types.js";
-import { VisibleDrain } from "./visible-drain.js";
+import { planAlignment } from "./plan-alignment.js";
+import { type Budget, isoNow, type SyncDependencies, type SyncReport } from "./sync-types.js";
+import { type DrainTarget, VisibleDrain } from "./visible-drain.js";
 
 /** `current` when none is left but what can not be read now; the next sync tries that again. */
 export async function drainLeft(
@@ -45,24 +41,31 @@ async function drainOne(
   const { sessionId } = left;
   const session = { agentId, sessionKey, sessionId };
   const segment = deps.stores.conversations.segment(conversation.id, sessionId) as Segment;
-  const aligned = new Map();
-  const visible = new VisibleDrain(deps, { session, conversation, segment, aligned }, budget);
-  const { kind } = await visible.run();
-  const finish = (): void => finishOne(deps, visible, { conversation, segment, left }, kind);
+  const { outcome, added, unreported } = await read(
+    deps,
+    { session, conversation, segment },
+    budget,
+  );
+  const finish = (): void => {
+    const isThrough = outcome === "current" || outcome === "missing";
+    if (unreported.length === 0 && !isThrough) return;
+    deps.stores.db.transaction(() => {
+      recordGaps(deps.stores, conversation, segment, unreported, isoNow(deps.now));
+      if (isThrough) deps.stores.left.settle(left);
+    });
+  };
   await retryWhileBusy(finish, budget.busyMs);
-  return { outcome: kind, added: visible.added };
+  return { outcome, added };
 }
 
-function finishOne(
-  { stores, now }: SyncDependencies,
-  { unreported }: VisibleDrain,
-  at: { conversation: Conversation; segment: Segment; left: LeftSegment },
-  outcome: DrainOutcome["kind"],
-): void {
-  const isThrough = outcome === "current" || outcome === "missing";
-  if (unreported.length === 0 && !isThrough) return;
-  stores.db.transaction(() => {
-    recordGaps(stores, at.conversation, at.segment, unreported, isoNow(now));
-    if (isThrough) stores.left.settle(at.left);
-  });
+async function read(
+  deps: SyncDependencies,
+  target: Omit<DrainTarget, "aligned">,
+  budget: Budget,
+): Promise<SyncReport & { readonly unreported: readonly FilledEntry[] }> {
+  const aligned = await planAlignment(deps, target.session, target.conversation);
+  if ("kind" in aligned) return { outcome: aligned.kind, added: 0, unreported: [] };
+  const visible = new VisibleDrain(deps, { ...target, aligned }, budget);
+  const { kind } = await visible.run();
+  return { outcome: kind, added: visible.added, unreported: visible.unreported };
 }

@@ -201,12 +201,14 @@ export class VisibleDrain {
 
   /** The end of the transcript: what we hold beyond it has left the branch. */
   #settle(page: EntriesPage): void {
-    const { messages, views, conversations } = this.deps.stores;
+    const { messages, views, conversations, left } = this.deps.stores;
     const { conversation, segment } = this.target;
     const end = endOf(page);
     const cuts = end !== undefined && messages.cutFrom(segment.id, end) > 0;
     if (cuts && this.#isCurrent()) views.markStale(conversation.id);
-    conversations.markAligned(conversation.id);
+    // A session that was left may be the one that the rows of release 0.1.x came from.
+    const waiting = left.next(conversation.id, 0);
+    if (!waiting || waiting.id === segment.id) conversations.markAligned(conversation.id);
   }
 
   /** Asked anew for every page: the view may move while a transcript is read. */

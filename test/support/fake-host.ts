@@ -301,6 +301,21 @@ export class FakeHost implements TranscriptSource {
     return { kind: "found", sessionId, previousId, forkedFrom, createdAt };
   }
 
+  async keyOf({ sessionId }: Pick<SessionRef, "sessionId">): Promise<string | undefined> {
+    return [...this.#keys].find(([, key]) => key.ids.includes(sessionId))?.[0];
+  }
+
+  /** This host, with some of its answers replaced. */
+  answering(answers: Partial<TranscriptSource>): TranscriptSource {
+    return {
+      visible: (session, limits) => this.visible(session, limits),
+      raw: (session, limits) => this.raw(session, limits),
+      entry: (session) => this.entry(session),
+      keyOf: (session) => this.keyOf(session),
+      ...answers,
+    };
+  }
+
   /**
    * As the real host does, ignores a move to a branch that does not go through the last reset. A rewind
    * to the first message behind it does.
