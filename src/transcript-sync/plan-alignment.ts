@@ -5,8 +5,11 @@ import type { Conversation } from "../store/conversation-store.js";
 import { isAgentMessage } from "../message-codec.js";
 import type { MessageId, SessionRef } from "../types.js";
 import { align, alignmentKey } from "./alignment.js";
-import { type DrainOutcome, MAX_PAGE_BYTES, type SyncDependencies } from "./sync-types.js";
-import { needsMoreRoom } from "./visible-drain.js";
+import { PageReader } from "./page-reader.js";
+import type { DrainOutcome, SyncDependencies } from "./sync-types.js";
+
+/** Nothing is stored from these pages, so they may be large. */
+const PAGE = { maxItems: 1_000, maxBytes: 8 * 1024 * 1024 };
 
 export type Alignment = ReadonlyMap<string, MessageId>;
 
@@ -46,17 +49,12 @@ async function readEntries(
   session: SessionRef,
 ): Promise<Keyed<string>[] | DrainOutcome> {
   const entries: Keyed<string>[] = [];
+  const pages = new PageReader(source, session, PAGE);
   let cursor: string | undefined;
-  let maxBytes = 8 * 1024 * 1024;
   for (;;) {
-    const from = cursor === undefined ? {} : { cursor };
-    const page = await source.visible(session, { ...from, maxItems: 1_000, maxBytes });
+    const page = await pages.read(cursor);
     if (page.kind === "missing" || page.kind === "unavailable") return page;
     if (page.kind === "reset") return { kind: "unavailable", reason: page.reason };
-    if (needsMoreRoom(page, maxBytes) && maxBytes < MAX_PAGE_BYTES) {
-      maxBytes = Math.min(page.requiredBytes ?? MAX_PAGE_BYTES, MAX_PAGE_BYTES);
-      continue;
-    }
     for (const { entryId, message } of page.entries) {
       if (isAgentMessage(message)) entries.push({ id: entryId, key: alignmentKey(message) });
     }

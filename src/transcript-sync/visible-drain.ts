@@ -8,18 +8,18 @@ import type { MessageId, SessionRef, TranscriptEntry, VisiblePage } from "../typ
 import { applyPage, type FilledEntry, splitOpenHeartbeat } from "./apply-page.js";
 import { cursorPosition, moveVisibleCursor } from "./cursor.js";
 import { recordGaps, setLastTurnAside } from "./gaps.js";
+import { PageReader } from "./page-reader.js";
 import {
   type Budget,
   type DrainOutcome,
   isoNow,
-  MAX_PAGE_BYTES,
   PAGE_BYTES,
   type SyncDependencies,
 } from "./sync-types.js";
 
 type EntriesPage = Extract<VisiblePage, { kind: "page" }>;
 
-const PAGE_MESSAGES = 500;
+const PAGE = { maxItems: 500, maxBytes: PAGE_BYTES };
 /** A transcript that is rotated again and again while it is read is left for the next turn. */
 const MAX_ROTATIONS = 5;
 /** A heartbeat turn longer than this did something; it is not waited for. */
@@ -40,7 +40,7 @@ export class VisibleDrain {
   /** A turn that goes on behind the last page and is judged whole; no cursor is saved beyond it. */
   #held: readonly TranscriptEntry[] = [];
   #cursor: string | undefined;
-  #maxBytes = PAGE_BYTES;
+  readonly #pages: PageReader;
   #rotations = 0;
   /** Set while a moved cursor has not yet proved to stand at our own place. */
   #toVerify: { position: number; fallback: string } | undefined;
@@ -51,6 +51,7 @@ export class VisibleDrain {
     private readonly budget: Budget,
   ) {
     this.#cursor = target.segment.visibleCursor ?? undefined;
+    this.#pages = new PageReader(deps.source, target.session, PAGE);
   }
 
   /** How many messages were not in the store before. */
@@ -64,17 +65,17 @@ export class VisibleDrain {
 
   async run(): Promise<DrainOutcome> {
     for (;;) {
-      const page = await this.#read();
-      if (page.kind === "missing" || page.kind === "unavailable") return page;
+      const page = await this.#pages.read(this.#cursor);
+      if (page.kind === "missing" || page.kind === "unavailable") {
+        await retryWhileBusy(() => this.#recordUnreadable(), this.budget.busyMs);
+        return page;
+      }
       if (page.kind === "reset") {
         this.#rotations += 1;
         if (this.#rotations > MAX_ROTATIONS) {
           return { kind: "unavailable", reason: "the transcript keeps rotating" };
         }
         this.#afterRotation(page.cursor);
-      } else if (needsMoreRoom(page, this.#maxBytes)) {
-        if ((page.requiredBytes ?? 0) > MAX_PAGE_BYTES) return this.#giveUp(page);
-        this.#maxBytes = page.requiredBytes ?? MAX_PAGE_BYTES;
       } else if (this.#isElsewhere(page)) {
         this.#startOver(this.#toVerify?.fallback);
       } else {
@@ -85,14 +86,6 @@ export class VisibleDrain {
         if (this.#held.length === 0 && this.budget.isSpent()) return { kind: "partial" };
       }
     }
-  }
-
-  #read(): Promise<VisiblePage> {
-    return this.deps.source.visible(this.target.session, {
-      ...(this.#cursor === undefined ? {} : { cursor: this.#cursor }),
-      maxItems: PAGE_MESSAGES,
-      maxBytes: this.#maxBytes,
-    });
   }
 
   /** The host rotated the transcript. It mostly kept its beginning: try to go on near our place. */
@@ -127,7 +120,6 @@ export class VisibleDrain {
     if (brought || this.#held.length > 0 || this.#endsBeforeUs(page)) this.#store(page);
     this.#cursor = page.cursor;
     this.#toVerify = undefined;
-    this.#maxBytes = PAGE_BYTES;
   }
 
   #store(page: EntriesPage): void {
@@ -137,6 +129,7 @@ export class VisibleDrain {
     const { whole, open } = this.#takeEntries(page);
     const { filled, held, unreported } = stores.db.transaction(() => {
       const { filled, rest } = this.#aligning(at, () => this.#applyEntries(whole, page, at));
+      this.#recordUnreadable();
       const held = [...rest, ...open];
       const isEnd = !page.hasMore && held.length === 0;
       if (isEnd) this.#settle(page);
@@ -186,6 +179,15 @@ export class VisibleDrain {
     return open;
   }
 
+  /** Once: an entry that stays unreadable is met again whenever the transcript is read anew. */
+  #recordUnreadable(): void {
+    const at = isoNow(this.deps.now);
+    for (const detail of this.#pages.unreadable) {
+      const event = { kind: "unreadable", happenedAt: at, messageCount: 1, detail } as const;
+      this.deps.stores.events.recordOnce(this.target.conversation.id, event, at);
+    }
+  }
+
   /** Aligned rows take the transcript's exact body: an operator action, and recorded as one. */
   #aligning<T>(at: string, work: () => T): T {
     const { aligned, session, conversation } = this.target;
@@ -222,22 +224,6 @@ export class VisibleDrain {
     const head = this.deps.stores.messages.head(this.target.segment.id);
     return !page.hasMore && end !== undefined && head !== undefined && head.position >= end;
   }
-
-  async #giveUp(page: EntriesPage): Promise<DrainOutcome> {
-    const at = isoNow(this.deps.now);
-    const reason = `an entry of ${page.requiredBytes} bytes after position ${cursorPosition(page.cursor) ?? "?"} is beyond what the host hands out`;
-    const event = { kind: "unreadable", happenedAt: at, messageCount: 1, detail: reason } as const;
-    await retryWhileBusy(
-      () => this.deps.stores.events.recordOnce(this.target.conversation.id, event, at),
-      this.budget.busyMs,
-    );
-    return { kind: "unavailable", reason };
-  }
-}
-
-/** True when the page is empty because its first entry is larger than the room it was given. */
-export function needsMoreRoom({ entries, requiredBytes }: EntriesPage, maxBytes: number): boolean {
-  return entries.length === 0 && requiredBytes !== undefined && requiredBytes > maxBytes;
 }
 
 /** The position behind the last entry of a transcript whose last page this is. */

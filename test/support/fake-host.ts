@@ -282,15 +282,19 @@ export class FakeHost implements TranscriptSource {
     if (!cursor) return reset("invalid_cursor");
     if (cursor.sessionId !== session.id) return reset("scope_mismatch");
     if (cursor.generation !== session.generation) return reset("generation_mismatch");
-    const events = session.events
-      .filter(({ seq }) => seq > cursor.lastSeq)
-      .slice(0, Math.min(limits.maxItems, this.pageItems));
+    const waiting = session.events.filter(({ seq }) => seq > cursor.lastSeq);
+    const sizes = waiting.map(({ event }) => JSON.stringify(event).length);
+    let bytes = 0;
+    const fitting = sizes.findIndex((size) => (bytes += size) > limits.maxBytes);
+    const room = fitting < 0 ? waiting.length : fitting;
+    const events = waiting.slice(0, Math.min(limits.maxItems, this.pageItems, room));
     const lastSeq = events.at(-1)?.seq ?? cursor.lastSeq;
     return {
       kind: "page",
       events,
       cursor: encode({ ...cursor, lastSeq }),
       hasMore: session.events.length - 1 > lastSeq,
+      ...(fitting === 0 ? { requiredBytes: sizes[0] as number } : {}),
     };
   }
 
