@@ -39,7 +39,11 @@ function writeCopy(db: Database, path: string): string {
   return path;
 }
 
-/** When a file was last written, in milliseconds; 0 when it is not there. */
+/**
+ * When a file was last written, in milliseconds; 0 when it is not there, or empty: opening a database
+ * makes its log, and changes nothing.
+ */
 function modifiedAt(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats && stats.size > 0 ? stats.mtimeMs : 0;
 }
