@@ -43,7 +43,7 @@ export function setLastTurnAside(filled: readonly FilledEntry[]): {
   readonly ended: readonly FilledEntry[];
   readonly open: readonly FilledEntry[];
 } {
-  const turns = splitTurns(filled).filter((turn) => !isCommand(turn[0], turn[1]));
+  const turns = splitTurns(filled).filter((group) => commandAt(group, 0).length < 2);
   const last = turns.at(-1);
   // A lone message of the user may prove to be a command, sent while the turn before it runs.
   const isOpen = last?.length === 1 && last[0]?.startsTurn === true;
@@ -98,11 +98,11 @@ function splitTurns(filled: readonly FilledEntry[]): FilledEntry[][] {
   let turn: FilledEntry[] | undefined;
   for (let index = 0; index < filled.length; index += 1) {
     const entry = filled[index] as FilledEntry;
-    const next = filled[index + 1];
-    if (filled[index - 1]?.position !== entry.position - 1) turn = undefined;
-    if (next && isCommand(entry, next)) {
-      groups.push([entry, next]);
-      index += 1;
+    const command = commandAt(filled, index);
+    if (!follows(filled[index - 1], entry)) turn = undefined;
+    if (command.length > 1) {
+      groups.push(command);
+      index += command.length - 1;
     } else if (turn && !entry.startsTurn) {
       turn.push(entry);
     } else {
@@ -113,9 +113,17 @@ function splitTurns(filled: readonly FilledEntry[]): FilledEntry[][] {
   return groups;
 }
 
-/** True for a user's row that the host itself answered at once. */
-function isCommand(entry: FilledEntry | undefined, next: FilledEntry | undefined): boolean {
-  return (
-    entry?.startsTurn === true && next?.author === "host" && next.position === entry.position + 1
-  );
+/** A user's row and what the host itself answered at once: more than one entry if it did. */
+function commandAt(filled: readonly FilledEntry[], start: number): FilledEntry[] {
+  const rows = filled.slice(start, start + 1).filter((entry) => entry.startsTurn);
+  for (let index = start + 1; rows.length > 0; index += 1) {
+    const entry = filled[index];
+    if (entry?.author !== "host" || !follows(filled[index - 1], entry)) break;
+    rows.push(entry);
+  }
+  return rows;
+}
+
+function follows(before: FilledEntry | undefined, entry: FilledEntry): boolean {
+  return before !== undefined && entry.position === before.position + 1;
 }
