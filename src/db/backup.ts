@@ -16,7 +16,7 @@ export function backupBeforeMigration(
 ): string | undefined {
   const from = existing.kind === "ours" ? `schema-${existing.version}` : existing.kind;
   const day = new Date().toISOString().slice(0, 10);
-  const changedAt = Math.max(modifiedAt(db.path), modifiedAt(`${db.path}-wal`));
+  const changedAt = Math.max(placedAt(db.path), modifiedAt(`${db.path}-wal`));
   if (!isNeeded()) return undefined;
   for (let number = 1; ; number += 1) {
     const path = `${db.path}.before-${from}.${day}${number > 1 ? `.${number}` : ""}.bak`;
@@ -37,6 +37,11 @@ function writeCopy(db: Database, path: string): string {
     rmSync(draft, { force: true });
   }
   return path;
+}
+
+/** When a file was last written or put in its place: an older file may have been moved there since. */
+function placedAt(path: string): number {
+  return Math.max(modifiedAt(path), statSync(path).ctimeMs);
 }
 
 /**
