@@ -25,9 +25,14 @@ import {
 } from "./host-calls.js";
 import { classifySession, sessionRef } from "./session-policy.js";
 import type { Stores } from "./store/index.js";
-import { type SyncLimits, type SyncReport, syncTranscript } from "./transcript-sync/index.js";
 import { CALL_TIMING, type CallTiming } from "./summarize/index.js";
 import { isoAt } from "./time-format.js";
+import {
+  type SyncLimits,
+  type SyncPurpose,
+  type SyncReport,
+  syncTranscript,
+} from "./transcript-sync/index.js";
 import { type AcceptedTurn, commitTurn } from "./turn-commit.js";
 import { passThrough, Turns } from "./turns.js";
 import type { AgentMessage, Clock, Logger, Model, SessionRef, TranscriptSource } from "./types.js";
@@ -64,6 +69,8 @@ const REDELIVERY_BUSY_MS = 1_000;
 /** Bookkeeping on the reply path must not be felt. */
 const REPLY_PATH_BUSY_MS = 300;
 const BACKGROUND_BUSY_MS = 10_000;
+/** Nobody waits for a deletion to be recorded, and nothing tells us of it again. */
+const DELETION_BUSY_MS = 60_000;
 
 /** The reply waits for a bootstrap: a long history is taken in by and by. */
 const BOOTSTRAP_LIMITS: SyncLimits = { busyMs: REPLY_PATH_BUSY_MS, workMs: 1_000 };
@@ -101,7 +108,7 @@ export class LcmContextEngine {
     const session = this.#kept(call);
     if (!session) return { bootstrapped: false, reason: "this session is not stored" };
     this.#turns.noteWindow(session, call.runtimeContext?.tokenBudget);
-    const { outcome, added, reason } = await this.#sync(session, BOOTSTRAP_LIMITS);
+    const { outcome, added, reason } = await this.#sync(session, BOOTSTRAP_LIMITS, "begin");
     switch (outcome) {
       case "current":
         return { bootstrapped: true, importedMessages: added };
@@ -119,7 +126,8 @@ export class LcmContextEngine {
     const session = this.#kept(call);
     // A bootstrap has just read the transcript; after a commit there is something new in it.
     if (session && call.runtimeSettings === undefined) {
-      await this.#sync(session, { ...MAINTENANCE_LIMITS, signal: call.abortSignal });
+      const limits = { ...MAINTENANCE_LIMITS, signal: call.abortSignal };
+      await this.#sync(session, limits, "follow");
       if (!this.#deps.hasWorker?.()) await this.#workSlice(session, call);
     }
     return { changed: false, bytesFreed: 0, rewrittenEntries: 0 };
@@ -160,7 +168,7 @@ export class LcmContextEngine {
   async ingestBatch(call: IngestBatchCall): Promise<{ ingestedCount: number }> {
     const session = this.#kept(call);
     if (!session) return { ingestedCount: 0 };
-    const { added } = await this.#sync(session, MAINTENANCE_LIMITS);
+    const { added } = await this.#sync(session, MAINTENANCE_LIMITS, "follow");
     return { ingestedCount: added };
   }
 
@@ -201,6 +209,10 @@ export class LcmContextEngine {
       const { events } = this.#deps.stores();
       events.endSubagent(child.sessionKey, String(call.reason), this.#nowIso());
     });
+    // A child of one turn has no later call that would read what no commit delivered.
+    const entry = this.#deps.source.entry(child);
+    if (entry.kind !== "found") return;
+    await this.#sync({ ...child, sessionId: entry.sessionId }, MAINTENANCE_LIMITS, "follow");
   }
 
   /** The host deleted a session: its conversation is kept and hidden from every tool. */
@@ -211,9 +223,8 @@ export class LcmContextEngine {
       sessionTarget: call,
     });
     if (!session) return;
-    await this.#attempt("session deletion", () => {
-      this.#deps.stores().conversations.hide(session, this.#nowIso());
-    });
+    const hide = () => this.#deps.stores().conversations.hide(session, this.#nowIso());
+    await this.#attempt("session deletion", hide, DELETION_BUSY_MS);
   }
 
   async dispose(): Promise<void> {
@@ -254,11 +265,11 @@ export class LcmContextEngine {
     return { status: "committed" };
   }
 
-  async #sync(session: SessionRef, limits: SyncLimits): Promise<SyncReport> {
+  async #sync(session: SessionRef, limits: SyncLimits, purpose: SyncPurpose): Promise<SyncReport> {
     const { source, config, now, log, stores } = this.#deps;
     try {
       const deps = { stores: stores(), keeper: this.#keeper(), source, policy: config, now };
-      const report = await this.#track(syncTranscript(deps, session, limits));
+      const report = await this.#track(syncTranscript(deps, session, limits, purpose));
       if (report.outcome === "current") this.#turns.noteRead(session);
       return report;
     } catch (error) {
@@ -269,7 +280,7 @@ export class LcmContextEngine {
   }
 
   async #compactByHand(session: SessionRef, call: CompactCall): Promise<CompactAnswer> {
-    await this.#sync(session, BOOTSTRAP_LIMITS);
+    await this.#sync(session, BOOTSTRAP_LIMITS, "follow");
     const work = this.#work(call.runtimeContext);
     const conversation = work.stores.conversations.find(session);
     return conversation ? compactByHand(work, conversation.id, call) : NOTHING_STORED;
@@ -332,9 +343,13 @@ export class LcmContextEngine {
   }
 
   /** Bookkeeping that no call of the host depends on: waits for locks, and reports what fails. */
-  async #attempt<T>(what: string, work: () => T): Promise<T | undefined> {
+  async #attempt<T>(
+    what: string,
+    work: () => T,
+    busyMs = BACKGROUND_BUSY_MS,
+  ): Promise<T | undefined> {
     try {
-      return await this.#track(retryWhileBusy(work, BACKGROUND_BUSY_MS));
+      return await this.#track(retryWhileBusy(work, busyMs));
     } catch (error) {
       this.#deps.log.error(`${what} could not be recorded: ${errorText(error)}`);
       return undefined;

@@ -163,5 +163,6 @@ class SelfOpeningStore {
 const noTranscript: TranscriptSource = {
   visible: async () => ({ kind: "missing" }),
   raw: async () => ({ kind: "missing" }),
-  forkedFrom: () => undefined,
+  entry: () => ({ kind: "unknown" }),
+  keyOf: async () => undefined,
 };

@@ -13,6 +13,7 @@ import type {
   ModelRequest,
   PageLimits,
   RawPage,
+  SessionEntry,
   SessionRef,
   TranscriptSource,
   VisiblePage,
@@ -193,7 +194,8 @@ export function hostTranscript(api: OpenClawPluginApi): TranscriptSource {
         const { readSessionTranscriptRawDelta: read } = await loadTranscriptRuntime();
         return read({ ...target(session, limits), maxEvents: limits.maxItems });
       }),
-    forkedFrom: (session) => forkSource(api, session),
+    entry: (session) => sessionEntry(api, session),
+    keyOf: (session) => sessionKey(api, session),
   };
 }
 
@@ -213,15 +215,34 @@ async function answered<Page>(
   }
 }
 
-function forkSource(api: OpenClawPluginApi, session: SessionRef): string | undefined {
-  const { agentId, sessionKey } = session;
+function sessionEntry(
+  api: OpenClawPluginApi,
+  { agentId, sessionKey }: Pick<SessionRef, "agentId" | "sessionKey">,
+): SessionEntry {
   try {
-    const entry: { forkSource?: { sessionKey?: string } } | undefined =
-      api.runtime.agent.session.getSessionEntry({ agentId, sessionKey });
-    return entry?.forkSource?.sessionKey;
+    const entry = api.runtime.agent.session.getSessionEntry({ agentId, sessionKey });
+    if (!entry) return { kind: "gone" };
+    const { sessionId, previousSessionId: previousId, forkSource, createdAt } = entry;
+    const forkedFrom = forkSource?.sessionKey;
+    return { kind: "found", sessionId, previousId, forkedFrom, createdAt };
   } catch (error) {
-    // A fork's messages come from its own transcript; only the link to its parent is missed.
-    hostLogger(api).warn(`${sessionKey}: its fork source is unknown: ${errorText(error)}`);
+    // Messages come from the transcript; only links to other sessions are missed.
+    hostLogger(api).warn(`${sessionKey}: its session entry is unknown: ${errorText(error)}`);
+    return { kind: "unknown" };
+  }
+}
+
+async function sessionKey(
+  api: OpenClawPluginApi,
+  { agentId, sessionId }: Pick<SessionRef, "agentId" | "sessionId">,
+): Promise<string | undefined> {
+  try {
+    const { resolveTranscriptSessionKeyBySessionId: resolve } =
+      await import("openclaw/plugin-sdk/session-store-runtime");
+    return resolve({ agentId, sessionId });
+  } catch (error) {
+    // A conversation of release 0.1.x stays an archive; nothing else asks.
+    hostLogger(api).warn(`${sessionId}: its session key is unknown: ${errorText(error)}`);
     return undefined;
   }
 }

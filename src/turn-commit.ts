@@ -5,6 +5,8 @@ import { usageSample } from "./calibration.js";
 import { errorText } from "./errors.js";
 import { isSkippedHeartbeat, type HeartbeatPolicy } from "./heartbeat.js";
 import { encodeMessage, isAgentMessage, type EncodedMessage } from "./message-codec.js";
+import { showSegment } from "./open-session.js";
+import type { Conversation } from "./store/conversation-store.js";
 import type { ReceiptState } from "./store/receipt-store.js";
 import type { Stores } from "./store/index.js";
 import type { ViewKeeper } from "./view-keeper.js";
@@ -49,8 +51,7 @@ export function commitTurn(
   const reading = readPayload(turn, now);
   return stores.db.transaction(() => {
     if (stores.receipts.exists(turn.advancementKey)) return { status: "duplicate" };
-    const endedAt = reading.ok ? reading.encoded.at(-1)?.createdAt : undefined;
-    const target = openTarget(stores, turn.session, endedAt ?? now, now);
+    const target = openTarget(stores, turn.session, timesOf(reading, now), now);
     const commit = new Commit(stores, keeper, turn, target, now);
     if (!reading.ok) return commit.defer(reading.reason);
     recordUsage(stores, reading, now);
@@ -103,28 +104,47 @@ interface Target {
   readonly isCurrent: boolean;
 }
 
-function openTarget(
-  { conversations, views }: Stores,
-  session: SessionRef,
-  endedAt: string,
-  now: string,
-): Target {
+/** When the messages of a turn were made (ISO); one that could not be read was made now. */
+interface TurnTimes {
+  readonly first: string;
+  readonly last: string;
+}
+
+function timesOf(reading: Reading, now: string): TurnTimes {
+  const encoded = reading.ok ? reading.encoded : [];
+  return { first: encoded[0]?.createdAt ?? now, last: encoded.at(-1)?.createdAt ?? now };
+}
+
+function openTarget(stores: Stores, session: SessionRef, turn: TurnTimes, now: string): Target {
+  const { conversations, left } = stores;
+  const { sessionId } = session;
   const hidden = conversations.hiddenOwner(session);
   // The host delivers a turn that waited in its outbox even when its session was deleted meanwhile.
-  if (hidden && endedAt <= hidden.hiddenAt) {
-    const { id } = conversations.segmentOrCreate(hidden.id, session.sessionId, now);
+  if (hidden && turn.last <= hidden.hiddenAt) {
+    const { id } = conversations.segmentOrCreate(hidden.id, sessionId, now);
     return { conversationId: hidden.id, segmentId: id, isCurrent: false };
   }
-  const { id: conversationId, sessionId: currentId } = conversations.findOrCreate(session, now);
-  // The first turn of a session has no bootstrap, so a segment may begin here. A late commit of an
-  // earlier session id must not take the view back from the current one.
-  const isNew = conversations.segment(conversationId, session.sessionId) === undefined;
-  const segment = conversations.segmentOrCreate(conversationId, session.sessionId, now);
-  const movesView = isNew && conversations.makeCurrent(conversationId, session.sessionId, now);
-  if (movesView) views.markStale(conversationId);
-  conversations.markActive(conversationId, now);
-  const isCurrent = movesView || currentId === session.sessionId;
-  return { conversationId, segmentId: segment.id, isCurrent };
+  const conversation = conversations.findOrCreate(session, now);
+  const known = conversations.segment(conversation.id, sessionId);
+  const segment = known ?? conversations.segmentOrCreate(conversation.id, sessionId, now);
+  const moves = !known && isNewer(stores, conversation, turn);
+  if (moves) showSegment(stores, conversation, segment, now);
+  conversations.markActive(conversation.id, now);
+  const isCurrent = moves || conversation.sessionId === sessionId;
+  // Nobody else would read the entry ids inside a turn of a session that is not current.
+  if (!isCurrent) left.mark(segment.id);
+  return { conversationId: conversation.id, segmentId: segment.id, isCurrent };
+}
+
+/**
+ * Whether a turn of a session that is new to us is newer than the one the view shows. Its `assemble`
+ * would have told, if the store could be reached then. A late commit of an earlier session must not
+ * take the view back.
+ */
+function isNewer({ conversations }: Stores, shown: Conversation, turn: TurnTimes): boolean {
+  const current =
+    shown.sessionId === null ? undefined : conversations.segment(shown.id, shown.sessionId);
+  return !current || turn.first > current.createdAt;
 }
 
 class Commit {

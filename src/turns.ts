@@ -6,14 +6,24 @@ import { retryWhileBusy } from "./db/connection.js";
 import type { LcmConfig } from "./db/config.js";
 import { errorText } from "./errors.js";
 import { type AssembleCall, tokenCount } from "./host-calls.js";
+import { meetSession } from "./meet-session.js";
 import { isAgentMessage, roughTokens } from "./message-codec.js";
+import { beginSession } from "./open-session.js";
 import type { Stores } from "./store/index.js";
 import { isoAt } from "./time-format.js";
 import { type TurnAnswer, turnFacts, TurnView } from "./turn-view.js";
-import type { AgentMessage, Clock, ConversationId, Logger, SessionRef } from "./types.js";
+import type {
+  AgentMessage,
+  Clock,
+  ConversationId,
+  Logger,
+  SessionRef,
+  TranscriptSource,
+} from "./types.js";
 
 export interface TurnsDependencies {
   readonly stores: () => Stores;
+  readonly source: TranscriptSource;
   readonly config: LcmConfig;
   readonly now: Clock;
   readonly log: Logger;
@@ -78,11 +88,12 @@ export class Turns {
     const known = this.#views.get(sessionKey);
     if (known !== undefined) return known;
     this.#views.set(sessionKey, null);
+    const { source, config, now, busyMs } = this.#deps;
     const stores = this.#deps.stores();
+    await meetSession({ stores, source, now }, session, busyMs);
     const begin = (): ConversationId =>
       stores.db.transaction(() => this.#begin(stores, session, call), "relaxed");
-    const conversationId = await retryWhileBusy(begin, this.#deps.busyMs);
-    const { config, now } = this.#deps;
+    const conversationId = await retryWhileBusy(begin, busyMs);
     const view = new TurnView({ stores, config, now }, conversationId);
     this.#views.set(sessionKey, view);
     return view;
@@ -91,11 +102,12 @@ export class Turns {
   /** Notes that the host asked us, and what it told about this turn's model. */
   #begin(stores: Stores, session: SessionRef, call: AssembleCall): ConversationId {
     const { conversations, events } = stores;
+    const { source, now } = this.#deps;
     const { sessionId, sessionKey } = session;
-    const startedAt = isoAt(this.#deps.now());
-    const { id } = conversations.findOrCreate(session, startedAt);
-    const window = this.#windows.get(sessionKey) ?? conversations.turnFacts(id).contextWindow;
+    const startedAt = isoAt(now());
     const position = this.#turnPosition(stores, session);
+    const { id } = beginSession({ stores, source }, session, startedAt).conversation;
+    const window = this.#windows.get(sessionKey) ?? conversations.turnFacts(id).contextWindow;
     events.recordTurnStart(id, { sessionId, position, startedAt });
     conversations.markActive(id, startedAt);
     conversations.recordTurnFacts(id, turnFacts(call, window));

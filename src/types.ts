@@ -92,10 +92,29 @@ export interface PageLimits {
   readonly maxBytes: number;
 }
 
+/** What the host keeps under a session key. */
+export type SessionEntry =
+  | {
+      kind: "found";
+      /** The session id that is current under the key. */
+      sessionId: string;
+      /** The session id that a rewind or a branch switch left, as far as the host remembers. */
+      previousId?: string | undefined;
+      /** The key of the session this one was forked from, if it was. */
+      forkedFrom?: string | undefined;
+      /** When the session was made, in milliseconds; rewinds and resets do not change it. */
+      createdAt?: number | undefined;
+    }
+  /** The host has no session under this key, or not any more. */
+  | { kind: "gone" }
+  /** The host could not be asked. */
+  | { kind: "unknown" };
+
 /** The host's transcript as this product reads it. The bridge implements it; tests script it. */
 export interface TranscriptSource {
   visible(session: SessionRef, limits: PageLimits): Promise<VisiblePage>;
   raw(session: SessionRef, limits: PageLimits): Promise<RawPage>;
-  /** The key of the session this one was forked from, if it was. */
-  forkedFrom(session: SessionRef): string | undefined;
+  entry(session: Pick<SessionRef, "agentId" | "sessionKey">): SessionEntry;
+  /** The key under which a session id is, or was, current; undefined when the host does not know it. */
+  keyOf(session: Pick<SessionRef, "agentId" | "sessionId">): Promise<string | undefined>;
 }

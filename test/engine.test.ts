@@ -107,6 +107,29 @@ describe("bootstrap", () => {
     expect(storedBranch(lcm, host.ref(KEY))).toEqual(host.transcript(KEY));
   });
 
+  it("goes past an entry that the host hands out to nobody, and says so once", async () => {
+    const host = new FakeHost();
+    const lcm = openWithHost(host);
+    host.append(KEY, userMessage("before", host.tick()));
+    host.reset(KEY);
+    host.append(KEY, userMessage("x".repeat(65 * 1024 * 1024), host.tick()));
+    host.reset(KEY);
+    host.append(KEY, assistantMessage("behind it", host.tick()));
+    for (const round of ["first", "again", "after a rotation"]) {
+      if (round === "after a rotation") host.rotate(KEY);
+      await expect(lcm.createEngine().bootstrap(host.ref(KEY))).resolves.toMatchObject({
+        bootstrapped: true,
+      });
+      const [first, , last] = host.transcript(KEY);
+      expect(storedBranch(lcm, host.ref(KEY))).toEqual([first, last]);
+      expect(viewEntries(lcm, host.ref(KEY))).toEqual([last?.entryId]);
+    }
+    const events = "SELECT kind, detail FROM sync_events WHERE kind = 'unreadable'";
+    expect(lcm.stores.db.all(events)).toEqual([
+      { kind: "unreadable", detail: expect.stringMatching(/bytes after position 0 is beyond/) },
+    ]);
+  });
+
   it("reads only what is new when it runs again", async () => {
     const host = new FakeHost();
     for (let index = 0; index < 1200; index += 1)

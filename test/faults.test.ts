@@ -66,6 +66,13 @@ const scenarios: Record<string, Prepare> = {
     turn(host, "another second");
     return bootstrap(host);
   },
+  "a session that was left": async (host, lcm) => {
+    await lcm.createEngine().commitTurn(turn(host, "first"));
+    turn(host, "steered");
+    host.newSessionId(KEY);
+    await lcm.createEngine().commitTurn(turn(host, "today"));
+    return bootstrap(host);
+  },
   "a reset": async (host, lcm) => {
     await lcm.createEngine().commitTurn(turn(host, "first"));
     await lcm.createEngine().bootstrap(host.ref(KEY));

@@ -194,6 +194,7 @@ function pageOf(messages: readonly unknown[]): TranscriptSource {
   return {
     visible: async () => ({ kind: "page", entries, cursor: "end", hasMore: false }),
     raw: async () => ({ kind: "missing" }),
-    forkedFrom: () => undefined,
+    entry: () => ({ kind: "unknown" }),
+    keyOf: async () => undefined,
   };
 }

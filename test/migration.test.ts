@@ -3,6 +3,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   utimesSync,
@@ -212,6 +213,46 @@ describe("a database made by release 0.1.x", () => {
     utimesSync(databasePath, Date.now() / 1000 + 60, Date.now() / 1000 + 60);
     openLcm({ databasePath }).close();
     expect(readdirSync(directory).filter((name) => name.endsWith(".bak"))).toHaveLength(2);
+  });
+
+  it("keeps a second backup when an older file was moved in its place", () => {
+    const directory = temporaryDirectory();
+    const databasePath = join(directory, "lcm.db");
+    const other = join(directory, "other.db");
+    createRelease01(databasePath, "s", old);
+    createRelease01(other, "other", old.slice(0, 2));
+    utimesSync(other, 1_000, 1_000);
+    openLcm({ databasePath }).close();
+    rmSync(databasePath);
+    renameSync(other, databasePath);
+    openLcm({ databasePath }).close();
+    const sizes = readdirSync(directory)
+      .filter((name) => name.endsWith(".bak"))
+      .map((name) => {
+        const db = new DatabaseSync(join(directory, name), { readOnly: true });
+        const row = db.prepare("SELECT count(*) AS messages FROM messages").get();
+        db.close();
+        return row?.["messages"];
+      });
+    expect(sizes.toSorted()).toEqual([2, old.length]);
+  });
+
+  it("aligns rows by the role they had in the transcript", async () => {
+    const host = new FakeHost();
+    const at = Date.parse("2026-02-17T07:37:00Z");
+    const note = { type: "text", text: "note" };
+    host.append(KEY, userMessage("hi", at));
+    host.append(KEY, { role: "custom", customType: "x", content: [note], timestamp: at });
+    const databasePath = join(temporaryDirectory(), "lcm.db");
+    const createdAt = "2026-02-17 07:37:00";
+    createRelease01(databasePath, host.ref(KEY).sessionId, [
+      { role: "user", text: "hi", createdAt },
+      { role: "assistant", originalRole: "custom", text: "note", createdAt, block: note },
+    ]);
+    const lcm = openWithHost(host, { databasePath });
+    await lcm.createEngine().bootstrap(host.ref(KEY));
+    expect(storedBranch(lcm, host.ref(KEY))).toEqual(host.transcript(KEY));
+    expect(countMessages(lcm)).toBe(2);
   });
 
   describe("whose transcript differs from what was stored", () => {

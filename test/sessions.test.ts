@@ -82,7 +82,7 @@ describe("rewind", () => {
     const reading = Promise.withResolvers<void>();
     let isHeld = false;
     const lcm = openWithHost(host, {
-      transcript: {
+      transcript: host.answering({
         visible: async (session, limits) => {
           const page = await host.visible(session, limits);
           if (isHeld) {
@@ -91,9 +91,7 @@ describe("rewind", () => {
           }
           return page;
         },
-        raw: (session, limits) => host.raw(session, limits),
-        forkedFrom: () => undefined,
-      },
+      }),
     });
     await play(host, lcm, "one");
     await lcm.createEngine().bootstrap(host.ref(KEY));
@@ -125,6 +123,33 @@ describe("fork", () => {
       expect(viewTexts(lcm, host)).toEqual(["one", "two"]);
     },
   );
+
+  it("names its parent when its first turn was committed before it could be read", async () => {
+    const host = new FakeHost();
+    const lcm = openWithHost(host);
+    await play(host, lcm, "one");
+    const childKey = host.fork(KEY);
+    await play(host, lcm, "two", childKey);
+    await lcm.createEngine().bootstrap(host.ref(childKey));
+    const parent = lcm.stores.conversations.find(host.ref(KEY));
+    const child = lcm.stores.conversations.find(host.ref(childKey));
+    expect(child?.forkedFrom).toBe(parent?.id);
+  });
+
+  it("names its parent when that is stored while the fork is still being read", async () => {
+    const host = new FakeHost();
+    const lcm = openWithHost(host);
+    for (const text of ["one", "two"]) host.append(KEY, userMessage(text, host.tick()));
+    const childKey = host.fork(KEY);
+    host.pageItems = 1;
+    const interrupted = { ...host.ref(childKey), abortSignal: AbortSignal.abort() };
+    await lcm.createEngine().maintain(interrupted);
+    await play(host, lcm, "three");
+    await lcm.createEngine().bootstrap(host.ref(childKey));
+    const parent = lcm.stores.conversations.find(host.ref(KEY));
+    const child = lcm.stores.conversations.find(host.ref(childKey));
+    expect(child?.forkedFrom).toBe(parent?.id);
+  });
 });
 
 describe("reset", () => {
@@ -211,66 +236,6 @@ describe("sessions that are not ours to keep", () => {
     await engine.maintain(host.ref(key));
     await engine.prepareSubagentSpawn({ parentSessionKey: KEY, childSessionKey: key });
     expect(lcm.stores.status.database()).toMatchObject({ messages: 0, conversations: 0 });
-  });
-});
-
-describe("a session deleted in the host", () => {
-  it("is hidden and kept, and its key can be used again", async () => {
-    const host = new FakeHost();
-    const lcm = openWithHost(host);
-    await play(host, lcm, "old");
-    await lcm.createEngine().sessionDeleted({ sessionKey: KEY });
-    expect(lcm.stores.conversations.find(host.ref(KEY))).toBeUndefined();
-    expect(countMessages(lcm)).toBe(4);
-    host.newSessionId(KEY);
-    await play(host, lcm, "new");
-    expect(viewTexts(lcm, host)).toEqual(["new"]);
-    expect(lcm.stores.status.database()).toMatchObject({
-      conversations: 1,
-      hiddenConversations: 1,
-    });
-  });
-});
-
-describe("a turn of a deleted session that arrives late", () => {
-  it.each(["before the key is used again", "after the key is used again"])(
-    "stays hidden with it, %s",
-    async (when) => {
-      const host = new FakeHost();
-      const lcm = openWithHost(host);
-      await play(host, lcm, "old");
-      const old = host.ref(KEY);
-      const at = host.tick();
-      const late = host.turn(KEY, [userMessage("my secret", at), assistantMessage("noted", at)]);
-      host.tick();
-      await lcm.createEngine().sessionDeleted({ sessionKey: KEY });
-      host.newSessionId(KEY);
-      if (when.startsWith("after")) await play(host, lcm, "new");
-      await lcm.createEngine().commitTurn(late);
-      await lcm.createEngine().maintain(old);
-      const visible = lcm.stores.db.all(
-        `SELECT m.body FROM messages m JOIN conversations c USING (conversation_id)
-         WHERE c.hidden_at IS NULL AND m.body LIKE '%my secret%'`,
-      );
-      expect(visible).toEqual([]);
-      expect(
-        lcm.stores.db.all("SELECT 1 FROM messages WHERE body LIKE '%my secret%'"),
-      ).toHaveLength(1);
-    },
-  );
-
-  it("does not keep a session id from being used again", async () => {
-    const host = new FakeHost();
-    const lcm = openWithHost(host);
-    await play(host, lcm, "old");
-    await lcm.createEngine().sessionDeleted({ sessionKey: KEY });
-    host.tick();
-    const engine = lcm.createEngine();
-    await engine.assemble({ ...host.ref(KEY), messages: [] });
-    await play(host, lcm, "new");
-    expect(lcm.stores.conversations.find(host.ref(KEY))).toBeDefined();
-    await lcm.createEngine().maintain(host.ref(KEY));
-    expect(storedBranch(lcm, host.ref(KEY)).map((row) => row.entryId)).toEqual(host.activeIds(KEY));
   });
 });
 

@@ -139,6 +139,31 @@ describe("rows beside the turns", () => {
     expect(text).toContain("7 messages, no gaps, no fall-back to legacy.");
   });
 
+  it.each([1, 2, 3, 500])(
+    "do not end the turn that runs while a command is sent (pages of %i)",
+    async (pageItems) => {
+      const { host, lcm } = await openAfterATurn();
+      const engine = lcm.createEngine();
+      await engine.bootstrap(host.ref(KEY));
+      await engine.assemble({ ...host.ref(KEY), messages: [] });
+      const [prompt, call, result, reply] = rows(host, "long work") as [
+        AgentMessage,
+        AgentMessage,
+        AgentMessage,
+        AgentMessage,
+      ];
+      host.append(KEY, prompt);
+      slashCommand(host);
+      for (const message of [call, result]) host.append(KEY, message);
+      slashCommand(host);
+      host.append(KEY, reply);
+      host.pageItems = pageItems;
+      expect(await status(host, lcm)).toMatchObject({ gapsFilled: 1, legacyTurns: 0 });
+      const asides = "SELECT sum(message_count) AS rows FROM sync_events WHERE kind = 'aside'";
+      expect(lcm.stores.db.get(asides)).toEqual({ rows: 4 });
+    },
+  );
+
   it("do not hide the turn that follows them", async () => {
     const { host, lcm } = await openAfterATurn();
     slashCommand(host);
@@ -178,16 +203,14 @@ describe("history from before the engine", () => {
 /** A host that takes longer over its first page than a bootstrap waits. */
 function slowed(host: FakeHost): TranscriptSource {
   let pause = 1_100;
-  return {
+  return host.answering({
     visible: async (session, limits) => {
       const page = await host.visible(session, limits);
       await new Promise((resolve) => setTimeout(resolve, pause));
       pause = 0;
       return page;
     },
-    raw: (session, limits) => host.raw(session, limits),
-    forkedFrom: (session) => host.forkedFrom(session),
-  };
+  });
 }
 
 describe("times", () => {

@@ -1,6 +1,6 @@
 // Whatever the host does, and whatever part of it reaches us by commit: after the next bootstrap the
-// store equals the transcript, every message is stored once, and the view is the branch since its
-// last reset.
+// store equals the transcript, every message of every session id we heard of is stored once, and the
+// view is the branch since its last reset.
 
 import fc from "fast-check";
 import { join } from "node:path";
@@ -8,14 +8,25 @@ import { expect, it } from "vitest";
 import { type Lcm, openLcm } from "../src/lcm.js";
 import { FakeHost } from "./support/fake-host.js";
 import { assistantMessage, heartbeatPrompt, toolLoop, userMessage } from "./support/messages.js";
+import type { SessionRef } from "../src/types.js";
 import { storedBranch, temporaryDirectory, viewEntries } from "./support/workspace.js";
 
 const KEY = "agent:main:web1";
 
-type Delivery = "commit" | "twice" | "late" | "never";
+/**
+ * `garbled`: the commit arrives, and its payload can not be read. `legacy`: the host did not even ask us
+ * for the view.
+ */
+const DELIVERIES = ["commit", "twice", "late", "never", "garbled", "legacy"] as const;
 
 type Action =
-  | { kind: "turn"; tools: number; delivery: Delivery; heartbeat: boolean }
+  | {
+      kind: "turn";
+      tools: number;
+      delivery: (typeof DELIVERIES)[number];
+      /** What begins the turn, and whether the user writes again in the middle of it. */
+      prompt: "user" | "user twice" | "heartbeat";
+    }
   | { kind: "plain"; what: (typeof PLAIN)[number] };
 
 const PLAIN = [
@@ -38,8 +49,8 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   fc.record({
     kind: fc.constant("turn" as const),
     tools: fc.nat({ max: 3 }),
-    delivery: fc.constantFrom<Delivery>("commit", "twice", "late", "never"),
-    heartbeat: fc.boolean(),
+    delivery: fc.constantFrom(...DELIVERIES),
+    prompt: fc.constantFrom("user", "user twice", "heartbeat"),
   }),
   fc.record({ kind: fc.constant("plain" as const), what: fc.constantFrom(...PLAIN) }),
 );
@@ -54,6 +65,9 @@ class World {
   #lcm: Lcm;
   #late: ReturnType<FakeHost["turn"]>[] = [];
   #otherBranch: string[] | undefined;
+  /** Session ids that a call was about, or that the host named when it was asked about one. */
+  readonly #met = new Set<string>();
+  readonly #asked = new Set<string>();
 
   constructor(path: string, skipHeartbeats: boolean, pageItems: number) {
     this.#path = path;
@@ -64,6 +78,10 @@ class World {
 
   get lcm(): Lcm {
     return this.#lcm;
+  }
+
+  get met(): readonly string[] {
+    return [...this.#met];
   }
 
   async apply(step: Action): Promise<void> {
@@ -86,17 +104,53 @@ class World {
 
   async #turn(step: Extract<Action, { kind: "turn" }>): Promise<void> {
     const { host } = this;
+    const engine = this.#lcm.createEngine();
+    if (step.delivery !== "legacy") await engine.assemble({ ...this.#meet(), messages: [] });
     const at = host.tick();
+    const isHeartbeat = step.prompt === "heartbeat";
     const loops = Array.from({ length: step.tools }, (_, index) =>
       toolLoop(`c${at}-${index}`, `out ${at}-${index}`, at),
     );
-    const first = step.heartbeat ? heartbeatPrompt(at) : userMessage(`m${at}`, at);
-    const call = host.turn(KEY, [first, ...loops.flat(), assistantMessage(`r${at}`, at)], {
-      isHeartbeat: step.heartbeat,
-    });
-    if (step.delivery === "late") this.#late.push(call);
-    const times = { commit: 1, twice: 2, late: 0, never: 0 }[step.delivery];
-    for (let time = 0; time < times; time += 1) await this.#lcm.createEngine().commitTurn(call);
+    const messages = [
+      isHeartbeat ? heartbeatPrompt(at) : userMessage(`m${at}`, at),
+      ...loops.flat(),
+      ...(step.prompt === "user twice" ? [userMessage(`and ${at}`, at)] : []),
+      assistantMessage(`r${at}`, at),
+      assistantMessage(`that was ${at}`, at),
+    ];
+    const call = host.turn(KEY, messages, { isHeartbeat });
+    switch (step.delivery) {
+      case "commit":
+        return this.#commit(call);
+      case "twice":
+        await this.#commit(call);
+        return this.#commit(call);
+      case "late":
+        this.#late.push(call);
+        return;
+      case "garbled":
+        return this.#commit({ ...call, messages: call.messages.slice(1) });
+      case "never":
+      case "legacy":
+        return;
+    }
+  }
+
+  async #commit(call: ReturnType<FakeHost["turn"]>): Promise<void> {
+    this.#met.add(call.sessionId);
+    await this.#lcm.createEngine().commitTurn(call);
+  }
+
+  /** The current session, of which the engine hears now. */
+  #meet(): SessionRef {
+    const ref = this.host.ref(KEY);
+    const entry = this.host.entry(ref);
+    if (!this.#asked.has(ref.sessionId) && entry.kind === "found" && entry.previousId) {
+      this.#met.add(entry.previousId);
+    }
+    this.#asked.add(ref.sessionId);
+    this.#met.add(ref.sessionId);
+    return ref;
   }
 
   async #plain(what: (typeof PLAIN)[number]): Promise<void> {
@@ -131,21 +185,21 @@ class World {
         host.newSessionId(KEY);
         return;
       case "bootstrap":
-        await engine.bootstrap(host.ref(KEY));
+        await engine.bootstrap(this.#meet());
         return;
       case "maintain":
-        await engine.maintain(host.ref(KEY));
+        await engine.maintain(this.#meet());
         return;
       case "interrupted":
         // Reads one page of the transcript, or one of the log, and no more.
-        await engine.maintain({ ...host.ref(KEY), abortSignal: AbortSignal.abort() });
+        await engine.maintain({ ...this.#meet(), abortSignal: AbortSignal.abort() });
         return;
       case "deliver-late":
-        for (const call of this.#late.splice(0)) await engine.commitTurn(call);
+        for (const call of this.#late.splice(0)) await this.#commit(call);
         return;
       case "unavailable":
         host.unavailable = true;
-        await engine.bootstrap(host.ref(KEY));
+        await engine.bootstrap(this.#meet());
         host.unavailable = false;
         return;
       case "reopen":
@@ -190,17 +244,22 @@ it.each([false, true])(
   120_000,
 );
 
-function expectEqualToTranscript({ host, lcm }: World, skipHeartbeats: boolean): void {
+function expectEqualToTranscript({ host, lcm, met }: World, skipHeartbeats: boolean): void {
   const ref = host.ref(KEY);
-  const kept = host.transcript(KEY).filter((row) => !(skipHeartbeats && host.isHeartbeat(row)));
+  const isKept = (row: { entryId: string }) => !(skipHeartbeats && host.isHeartbeat(row));
+  const kept = host.transcript(KEY).filter(isKept);
   expect(storedBranch(lcm, ref)).toEqual(kept);
-  const twice = lcm.stores.db.all(
-    "SELECT body FROM messages GROUP BY conversation_id, body HAVING count(*) > 1",
-  );
-  expect(twice).toEqual([]);
   const since = host.contextEntries(KEY);
   const shown = kept.filter(
     ({ entryId, message }) => since.has(entryId) && message["provider"] !== "openclaw",
   );
   expect(viewEntries(lcm, ref)).toEqual(shown.map((row) => row.entryId));
+  for (const sessionId of met) {
+    const rows = host.transcriptOf(sessionId).filter(isKept);
+    expect(storedBranch(lcm, { ...ref, sessionId })).toEqual(rows);
+  }
+  const twice = lcm.stores.db.all(
+    "SELECT body FROM messages GROUP BY conversation_id, body HAVING count(*) > 1",
+  );
+  expect(twice).toEqual([]);
 }

@@ -18,7 +18,7 @@ export function backupBeforeMigration(
   const from = existing.kind === "ours" ? `schema-${existing.version}` : existing.kind;
   const day = new Date().toISOString().slice(0, 10);
   const changedAt = db.transaction(() =>
-    isNeeded() ? Math.max(modifiedAt(db.path), modifiedAt(`${db.path}-wal`)) : undefined,
+    isNeeded() ? Math.max(placedAt(db.path), modifiedAt(`${db.path}-wal`)) : undefined,
   );
   if (changedAt === undefined) return undefined;
   for (let number = 1; ; number += 1) {
@@ -42,7 +42,16 @@ function writeCopy(db: Database, path: string): string {
   return path;
 }
 
-/** When a file was last written, in milliseconds; 0 when it is not there. */
+/** When a file was last written or put in its place: an older file may have been moved there since. */
+function placedAt(path: string): number {
+  return Math.max(modifiedAt(path), statSync(path).ctimeMs);
+}
+
+/**
+ * When a file was last written, in milliseconds; 0 when it is not there, or empty: opening a database
+ * makes its log, and changes nothing.
+ */
 function modifiedAt(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats && stats.size > 0 ? stats.mtimeMs : 0;
 }

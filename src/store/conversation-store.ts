@@ -35,6 +35,9 @@ export interface Segment {
   readonly rawCursor: string | null;
   readonly rawLastEvent: string | null;
   readonly rawLastEntry: string | null;
+  /** What is not newer belongs to a conversation that was deleted under the same key. */
+  readonly hiddenBefore: string | null;
+  readonly createdAt: string;
 }
 
 const CONVERSATION = `conversation_id AS id, agent_id AS agentId, session_key AS sessionKey,
@@ -43,7 +46,17 @@ const CONVERSATION = `conversation_id AS id, agent_id AS agentId, session_key AS
 
 const SEGMENT = `segment_id AS id, conversation_id AS conversationId, session_id AS sessionId,
   visible_cursor AS visibleCursor, earlier_cursor AS earlierCursor, raw_cursor AS rawCursor,
-  raw_last_event AS rawLastEvent, raw_last_entry AS rawLastEntry`;
+  raw_last_event AS rawLastEvent, raw_last_entry AS rawLastEntry, hidden_before AS hiddenBefore,
+  created_at AS createdAt`;
+
+/** Says of a conversation that release 0.1.x left it and that no key has claimed it. */
+const UNADOPTED = `unaligned = 1 AND hidden_at IS NULL AND session_key LIKE '${RELEASE_01_KEY_PREFIX}%'`;
+
+/** Says of a conversation `c` that it was deleted and that the session id belonged to it. */
+const hiddenOwnerOf = (sessionId: string): string =>
+  `c.hidden_at IS NOT NULL AND (c.session_id = ${sessionId} OR EXISTS (
+     SELECT 1 FROM segments s
+     WHERE s.conversation_id = c.conversation_id AND s.session_id = ${sessionId}))`;
 
 export class ConversationStore {
   readonly #db: Database;
@@ -79,32 +92,45 @@ export class ConversationStore {
   }
 
   #adoptRelease01(session: SessionRef, now: string): Conversation | undefined {
-    const old = this.#db.get<{ id: number }>(
+    const old = this.#db.get<{ id: ConversationId }>(
       `SELECT conversation_id AS id FROM conversations
-       WHERE session_id = ? AND unaligned = 1 AND hidden_at IS NULL
-         AND session_key LIKE '${RELEASE_01_KEY_PREFIX}%'
-       ORDER BY conversation_id DESC LIMIT 1`,
+       WHERE session_id = ? AND ${UNADOPTED} ORDER BY conversation_id DESC LIMIT 1`,
       session.sessionId,
     );
     if (!old) return undefined;
+    this.adopt(old.id, session, now);
+    return this.find(session);
+  }
+
+  /** What release 0.1.x kept and no key has claimed, the newest first. */
+  unadopted(limit: number): { id: ConversationId; sessionId: string }[] {
+    return this.#db.all<{ id: ConversationId; sessionId: string }>(
+      `SELECT conversation_id AS id, session_id AS sessionId FROM conversations
+       WHERE ${UNADOPTED} ORDER BY conversation_id DESC LIMIT ?`,
+      limit,
+    );
+  }
+
+  /** Gives a conversation of release 0.1.x to the key that its session id stands under. */
+  adopt(
+    conversation: ConversationId,
+    owner: Pick<SessionRef, "agentId" | "sessionKey">,
+    now: string,
+  ): void {
     this.#db.run(
       "UPDATE conversations SET agent_id = ?, session_key = ?, updated_at = ? WHERE conversation_id = ?",
-      session.agentId,
-      session.sessionKey,
+      owner.agentId,
+      owner.sessionKey,
       now,
-      old.id,
+      conversation,
     );
-    return this.find(session);
   }
 
   /** The deleted conversation that this session id belonged to, if there is one. */
   hiddenOwner(session: SessionRef): { id: ConversationId; hiddenAt: string } | undefined {
     return this.#db.get<{ id: ConversationId; hiddenAt: string }>(
       `SELECT c.conversation_id AS id, c.hidden_at AS hiddenAt FROM conversations c
-       WHERE c.agent_id = ?1 AND c.session_key = ?2 AND c.hidden_at IS NOT NULL
-         AND (c.session_id = ?3 OR EXISTS (
-           SELECT 1 FROM segments s
-           WHERE s.conversation_id = c.conversation_id AND s.session_id = ?3))
+       WHERE c.agent_id = ?1 AND c.session_key = ?2 AND ${hiddenOwnerOf("?3")}
        ORDER BY c.conversation_id DESC LIMIT 1`,
       session.agentId,
       session.sessionKey,
@@ -122,8 +148,12 @@ export class ConversationStore {
 
   segmentOrCreate(conversation: ConversationId, sessionId: string, now: string): Segment {
     this.#db.run(
-      `INSERT INTO segments (conversation_id, session_id, created_at) VALUES (?, ?, ?)
-       ON CONFLICT DO NOTHING`,
+      `INSERT INTO segments (conversation_id, session_id, hidden_before, created_at)
+       SELECT ?1, ?2, (
+         SELECT max(c.hidden_at) FROM conversations own
+         JOIN conversations c ON c.agent_id = own.agent_id AND c.session_key = own.session_key
+         WHERE own.conversation_id = ?1 AND ${hiddenOwnerOf("?2")}), ?3
+       WHERE true ON CONFLICT DO NOTHING`,
       conversation,
       sessionId,
       now,
@@ -131,17 +161,13 @@ export class ConversationStore {
     return this.segment(conversation, sessionId) as Segment;
   }
 
-  /** Makes a host session the current one under its key. True when it was another before. */
-  makeCurrent(conversation: ConversationId, sessionId: string, now: string): boolean {
-    const { changes } = this.#db.run(
-      `UPDATE conversations SET session_id = ?, updated_at = ?
-       WHERE conversation_id = ? AND session_id IS NOT ?`,
+  makeCurrent(conversation: ConversationId, sessionId: string, now: string): void {
+    this.#db.run(
+      "UPDATE conversations SET session_id = ?, updated_at = ? WHERE conversation_id = ?",
       sessionId,
       now,
       conversation,
-      sessionId,
     );
-    return changes > 0;
   }
 
   get(id: ConversationId): Conversation | undefined {
@@ -271,8 +297,7 @@ export class ConversationStore {
     );
     this.#db.run(
       `UPDATE conversations SET hidden_at = ?1, updated_at = ?1
-       WHERE session_id = ?2 AND unaligned = 1 AND hidden_at IS NULL
-         AND session_key LIKE '${RELEASE_01_KEY_PREFIX}%'`,
+       WHERE session_id = ?2 AND ${UNADOPTED}`,
       now,
       session.sessionId,
     );

@@ -6,6 +6,7 @@ import { BoundaryStore } from "./boundary-store.js";
 import { CalibrationStore } from "./calibration-store.js";
 import { ConversationStore } from "./conversation-store.js";
 import { EventStore } from "./event-store.js";
+import { LeftSegmentStore } from "./left-segment-store.js";
 import { MessageStore } from "./message-store.js";
 import { ReceiptStore } from "./receipt-store.js";
 import { StatusStore } from "./status-store.js";
@@ -16,6 +17,7 @@ import { WorkStore } from "./work-store.js";
 export interface Stores {
   readonly db: Database;
   readonly conversations: ConversationStore;
+  readonly left: LeftSegmentStore;
   readonly messages: MessageStore;
   readonly receipts: ReceiptStore;
   readonly boundaries: BoundaryStore;
@@ -32,6 +34,7 @@ export function createStores(db: Database): Stores {
   return {
     db,
     conversations: new ConversationStore(db),
+    left: new LeftSegmentStore(db),
     messages: new MessageStore(db),
     receipts: new ReceiptStore(db),
     boundaries: new BoundaryStore(db),

@@ -128,8 +128,8 @@ export class MessageStore {
   }
 
   /**
-   * The rows of a turn that a branch holds already, from its first entry on: all of them, or the first
-   * few where the branch was not read further. Empty when none is known.
+   * The rows of a turn that a branch holds already, from its first entry to its last. Empty when none
+   * holds it whole: what stands behind its first entry may then belong to another turn.
    */
   turnRows(
     conversation: ConversationId,
@@ -147,12 +147,11 @@ export class MessageStore {
       first,
       turn.count,
     );
-    return [...Map.groupBy(rows, ({ segment }) => segment).values()]
-      .filter((run) => run.length < turn.count || run.at(-1)?.entryId === turn.lastEntry)
-      .reduce<MessageId[]>(
-        (best, run) => (run.length > best.length ? run.map(({ id }) => id) : best),
-        [],
-      );
+    const runs = [...Map.groupBy(rows, ({ segment }) => segment).values()];
+    const whole = runs.find(
+      (run) => run.length === turn.count && run.at(-1)?.entryId === turn.lastEntry,
+    );
+    return whole?.map(({ id }) => id) ?? [];
   }
 
   /** Says which committed turn a row belongs to that the transcript brought first. */
@@ -222,6 +221,18 @@ export class MessageStore {
       to,
     );
     return row !== undefined;
+  }
+
+  /** The messages of a segment's branch that another conversation holds too, by entry, in order. */
+  sharedWith(other: ConversationId, segment: SegmentId): { own: MessageId; parents: MessageId }[] {
+    return this.#db.all<{ own: MessageId; parents: MessageId }>(
+      `SELECT m.message_id AS own, p.message_id AS parents
+       FROM transcript_entries t JOIN messages m USING (message_id)
+       JOIN messages p ON p.conversation_id = ? AND p.entry_id = m.entry_id
+       WHERE t.segment_id = ? ORDER BY t.position`,
+      other,
+      segment,
+    );
   }
 
   /** True when nothing is missing between the first and the last known place of a segment. */

@@ -11,9 +11,10 @@ import {
   isSteered,
   isTranscriptOnly,
 } from "../message-codec.js";
+import type { Segment } from "../store/conversation-store.js";
 import type { Receipt } from "../store/receipt-store.js";
 import type { Stores } from "../store/index.js";
-import type { ConversationId, MessageId, SegmentId, TranscriptEntry } from "../types.js";
+import type { ConversationId, MessageId, TranscriptEntry } from "../types.js";
 import type { ViewKeeper } from "../view-keeper.js";
 
 /** A message that no commit had delivered. */
@@ -30,7 +31,7 @@ export interface PageContext {
   readonly stores: Stores;
   readonly keeper: ViewKeeper;
   readonly conversationId: ConversationId;
-  readonly segmentId: SegmentId;
+  readonly segment: Segment;
   /** The view shows this segment; another one's rows must not enter it. */
   readonly isCurrent: boolean;
   readonly policy: HeartbeatPolicy;
@@ -39,12 +40,16 @@ export interface PageContext {
   readonly now: string;
 }
 
-/** The committed turn whose rows are being passed; it may go on in the next page. */
-export type Run = { readonly receipt: Receipt; readonly offset: number } | undefined;
+/** A committed turn whose rows are being passed, and where in it. */
+interface Run {
+  readonly receipt: Receipt;
+  readonly offset: number;
+}
 
 export interface PageResult {
   readonly filled: readonly FilledEntry[];
-  readonly run: Run;
+  /** From the first row of a committed turn on that goes on behind the entries; nothing of it is applied. */
+  readonly rest: readonly TranscriptEntry[];
 }
 
 /**
@@ -63,43 +68,75 @@ export function splitOpenHeartbeat(
   return isOpen ? { whole: entries.slice(0, start), open: entries.slice(start) } : none;
 }
 
-/** `before` is what the page before led on to; without one, the sync begins here. */
+/** `goesOn`: there may be more behind the entries, so that a turn cut by their end is waited for. */
 export function applyPage(
   context: PageContext,
   entries: readonly TranscriptEntry[],
-  before?: { readonly run: Run },
+  goesOn: boolean,
 ): PageResult {
   const filled: FilledEntry[] = [];
-  let current = before ? before.run : resumeRun(context, entries);
+  let run: Run | undefined;
   let buryUntil = 0;
   for (const [index, entry] of entries.entries()) {
-    current ??= beginRun(context, entries, index);
+    const found = run ?? findRun(context, entries, index, goesOn);
+    if (found === "goes on") return { filled, rest: entries.slice(index) };
+    run = found;
     if (isHeartbeat(entry.message)) buryUntil = index + skippedLength(context, entries, index);
-    const fate = decideFate(context, entry, current, index < buryUntil);
+    const fate = decideFate(context, entry, run, index < buryUntil);
     placeEntry(context, entry, fate.id);
     if (fate.kind === "new") filled.push(fate.filled);
-    current = leave(context, current);
+    run = leave(context, run);
   }
-  return { filled, run: current };
+  return { filled, rest: [] };
+}
+
+/** The committed turn that an entry is part of. */
+function findRun(
+  context: PageContext,
+  entries: readonly TranscriptEntry[],
+  index: number,
+  goesOn: boolean,
+): Run | "goes on" | undefined {
+  const candidates = [
+    index === 0 ? resumeRun(context, entries) : undefined,
+    beginRun(context, entries, index),
+  ];
+  for (const run of candidates) {
+    const proof = run && proveRun(run, entries, index);
+    if (proof === "whole") return run;
+    if (proof === "goes on" && goesOn) return proof;
+  }
+  return undefined;
+}
+
+/**
+ * A commit names only the entries at both ends of its turn. Its rows are met only where both are seen at
+ * their distance: what stands between them on a branch is then the same wherever they are. With less, a
+ * row of the turn could be given the id of an entry from another branch.
+ */
+function proveRun(
+  { receipt, offset }: Run,
+  entries: readonly TranscriptEntry[],
+  index: number,
+): "whole" | "goes on" | undefined {
+  const last = entries[index + receipt.messageCount - 1 - offset];
+  if (!last) return "goes on";
+  return last.entryId === receipt.lastEntryId ? "whole" : undefined;
 }
 
 /** A sync may begin in the middle of a committed turn. The rows before tell which one it is. */
-function resumeRun(context: PageContext, entries: readonly TranscriptEntry[]): Run {
+function resumeRun(context: PageContext, entries: readonly TranscriptEntry[]): Run | undefined {
   const { messages, receipts } = context.stores;
-  const first = entries[0];
-  if (!first) return undefined;
-  const position = first.seq - 1;
+  const position = (entries[0] as TranscriptEntry).seq - 1;
   for (let at = position - 1; at >= 0; at -= 1) {
-    const place = messages.placeAt(context.segmentId, at);
+    const place = messages.placeAt(context.segment.id, at);
     if (!place) return undefined;
     const receipt =
       (place.receiptId === null ? undefined : receipts.open(place.receiptId)) ??
       (place.entryId === null ? undefined : receipts.openAt(context.conversationId, place.entryId));
     if (receipt) {
       const offset = (place.receiptOffset ?? 0) + position - at;
-      return offset < receipt.messageCount && agrees(entries, 0, receipt, offset)
-        ? { receipt, offset }
-        : undefined;
+      return offset < receipt.messageCount ? { receipt, offset } : undefined;
     }
     // Rows that are not kept know nothing of their turn; its first entry does.
     if (place.messageId !== null) return undefined;
@@ -107,24 +144,17 @@ function resumeRun(context: PageContext, entries: readonly TranscriptEntry[]): R
   return undefined;
 }
 
-function beginRun(context: PageContext, entries: readonly TranscriptEntry[], index: number): Run {
-  const first = entries[index] as TranscriptEntry;
-  const receipt = context.stores.receipts.openAt(context.conversationId, first.entryId);
-  return receipt && agrees(entries, index, receipt, 0) ? { receipt, offset: 0 } : undefined;
-}
-
-/** The turn's last entry must be where the commit said; behind the page's end it is trusted. */
-function agrees(
+function beginRun(
+  context: PageContext,
   entries: readonly TranscriptEntry[],
   index: number,
-  receipt: Receipt,
-  offset: number,
-): boolean {
-  const last = entries[index + receipt.messageCount - 1 - offset];
-  return last === undefined || last.entryId === receipt.lastEntryId;
+): Run | undefined {
+  const { entryId } = entries[index] as TranscriptEntry;
+  const receipt = context.stores.receipts.openAt(context.conversationId, entryId);
+  return receipt && { receipt, offset: 0 };
 }
 
-function leave(context: PageContext, run: Run): Run {
+function leave(context: PageContext, run: Run | undefined): Run | undefined {
   if (!run) return undefined;
   const offset = run.offset + 1;
   if (offset < run.receipt.messageCount) return { ...run, offset };
@@ -151,7 +181,7 @@ type Fate =
 function decideFate(
   context: PageContext,
   entry: TranscriptEntry,
-  run: Run,
+  run: Run | undefined,
   isSkipped: boolean,
 ): Fate {
   const { messages } = context.stores;
@@ -160,7 +190,7 @@ function decideFate(
   if (messages.hasTombstone(context.conversationId, entry.entryId)) {
     return { kind: "buried", id: null };
   }
-  if (isSkipped || run?.receipt.state === "skipped") return bury(context, entry);
+  if (isSkipped || run?.receipt.state === "skipped") return bury(context, entry, "heartbeat");
   const claimed = run && messages.idByReceipt(run.receipt.id, run.offset);
   if (claimed !== undefined) {
     messages.setEntryId(claimed, entry.entryId);
@@ -169,15 +199,19 @@ function decideFate(
   return insertEntry(context, entry);
 }
 
-function bury(context: PageContext, entry: TranscriptEntry): Fate {
+function bury(context: PageContext, entry: TranscriptEntry, reason: "heartbeat" | "deleted"): Fate {
   const { messages } = context.stores;
-  messages.addTombstone(context.conversationId, entry.entryId, "heartbeat", context.now);
+  messages.addTombstone(context.conversationId, entry.entryId, reason, context.now);
   return { kind: "buried", id: null };
 }
 
 function insertEntry(context: PageContext, entry: TranscriptEntry): Fate {
   const { messages } = context.stores;
   const encoded = encodeAny(entry.message, entry.createdAt ?? context.now);
+  const { hiddenBefore } = context.segment;
+  if (hiddenBefore !== null && encoded.createdAt <= hiddenBefore) {
+    return bury(context, entry, "deleted");
+  }
   const aligned = context.aligned.get(entry.entryId);
   if (aligned !== undefined) {
     messages.replaceBody(aligned, entry.entryId, encoded);
@@ -202,14 +236,14 @@ function placeEntry(context: PageContext, entry: TranscriptEntry, id: MessageId 
   const { messages, views } = context.stores;
   const position = entry.seq - 1;
   const place = id === null ? { buriedEntry: entry.entryId } : { messageId: id };
-  const before = messages.placeAt(context.segmentId, position);
+  const before = messages.placeAt(context.segment.id, position);
   if (before?.messageId === id) {
-    if (before.entryId !== entry.entryId) messages.place(context.segmentId, position, place);
+    if (before.entryId !== entry.entryId) messages.place(context.segment.id, position, place);
     return;
   }
-  if (before) messages.cutFrom(context.segmentId, position);
-  const head = messages.head(context.segmentId);
-  messages.place(context.segmentId, position, place);
+  if (before) messages.cutFrom(context.segment.id, position);
+  const head = messages.head(context.segment.id);
+  messages.place(context.segment.id, position, place);
   if (!context.isCurrent) return;
   // New rows at the end are appended; anything else means that the view is published anew.
   const inOrder = !before && (head === undefined || head.position < position);

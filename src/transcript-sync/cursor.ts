@@ -21,7 +21,23 @@ export function moveVisibleCursor(fresh: string, known: string): string | undefi
   return encode({ ...target, lastMessagePosition, lastEventSeq });
 }
 
-/** As above for a raw cursor, but one event back: the last known event is read again, as proof. */
+/** A visible cursor one message further, which stands that many events further in the log. */
+export function cursorBehind(cursor: string, events: number): string | undefined {
+  const place = parse(cursor);
+  const position = place?.["lastMessagePosition"];
+  const seq = place?.["lastEventSeq"];
+  if (typeof position !== "number" || typeof seq !== "number") return undefined;
+  return encode({ ...place, lastMessagePosition: position + 1, lastEventSeq: seq + events });
+}
+
+/** A raw cursor one event further. */
+export function rawCursorBehind(cursor: string): string | undefined {
+  const place = parse(cursor);
+  const lastSeq = place?.["lastSeq"];
+  return typeof lastSeq === "number" ? encode({ ...place, lastSeq: lastSeq + 1 }) : undefined;
+}
+
+/** As `moveVisibleCursor` for a raw cursor, but one event back: the last known event is read again, as proof. */
 export function moveRawCursor(fresh: string, known: string): string | undefined {
   const target = parse(fresh);
   const lastSeq = parse(known)?.["lastSeq"];

@@ -43,8 +43,13 @@ export function setLastTurnAside(filled: readonly FilledEntry[]): {
   readonly ended: readonly FilledEntry[];
   readonly open: readonly FilledEntry[];
 } {
-  const turns = splitTurns(filled);
-  return { ended: turns.slice(0, -1).flat(), open: turns.at(-1) ?? [] };
+  const turns = splitTurns(filled).filter((group) => commandAt(group, 0).length < 2);
+  const last = turns.at(-1);
+  // A lone message of the user may prove to be a command, sent while the turn before it runs.
+  const isOpen = last?.length === 1 && last[0]?.startsTurn === true;
+  const first = (isOpen ? (turns.at(-2) ?? last) : last)?.[0];
+  const start = first === undefined ? filled.length : filled.indexOf(first);
+  return { ended: filled.slice(0, start), open: filled.slice(start) };
 }
 
 function isHistory(turn: readonly FilledEntry[], facts: GapFacts): boolean {
@@ -84,16 +89,41 @@ function classify(turn: readonly FilledEntry[], wasServed: () => boolean): SyncE
   return turn.some((entry) => entry.author === "host") ? "aside" : "gap";
 }
 
+/**
+ * Groups entries into turns, in the order they begin. A command and its reply are a group of their own:
+ * sent while a turn runs, they do not end it.
+ */
 function splitTurns(filled: readonly FilledEntry[]): FilledEntry[][] {
-  const turns: FilledEntry[][] = [];
-  for (const entry of filled) {
-    const turn = turns.at(-1);
-    const before = turn?.at(-1);
-    if (!turn || !before || entry.startsTurn || entry.position !== before.position + 1) {
-      turns.push([entry]);
-    } else {
+  const groups: FilledEntry[][] = [];
+  let turn: FilledEntry[] | undefined;
+  for (let index = 0; index < filled.length; index += 1) {
+    const entry = filled[index] as FilledEntry;
+    const command = commandAt(filled, index);
+    if (!follows(filled[index - 1], entry)) turn = undefined;
+    if (command.length > 1) {
+      groups.push(command);
+      index += command.length - 1;
+    } else if (turn && !entry.startsTurn) {
       turn.push(entry);
+    } else {
+      turn = [entry];
+      groups.push(turn);
     }
   }
-  return turns;
+  return groups;
+}
+
+/** A user's row and what the host itself answered at once: more than one entry if it did. */
+function commandAt(filled: readonly FilledEntry[], start: number): FilledEntry[] {
+  const rows = filled.slice(start, start + 1).filter((entry) => entry.startsTurn);
+  for (let index = start + 1; rows.length > 0; index += 1) {
+    const entry = filled[index];
+    if (entry?.author !== "host" || !follows(filled[index - 1], entry)) break;
+    rows.push(entry);
+  }
+  return rows;
+}
+
+function follows(before: FilledEntry | undefined, entry: FilledEntry): boolean {
+  return before !== undefined && entry.position === before.position + 1;
 }

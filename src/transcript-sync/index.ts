@@ -2,48 +2,109 @@
 // never delivered (history, steered or killed turns, injected rows, turns on legacy) arrives here.
 
 import { retryWhileBusy } from "../db/connection.js";
+import { copyParentsNodes } from "../fork-nodes.js";
+import { meetSession } from "../meet-session.js";
+import { isDeleted } from "../missed-deletions.js";
+import { beginSession, followSession, type OpenSession } from "../open-session.js";
 import type { Conversation, Segment } from "../store/conversation-store.js";
-import type { MessageId, SessionRef } from "../types.js";
+import type { Stores } from "../store/index.js";
+import type { SessionRef } from "../types.js";
 import type { FilledEntry } from "./apply-page.js";
 import { recordGaps } from "./gaps.js";
+import { drainLeft } from "./left-drain.js";
 import { planAlignment } from "./plan-alignment.js";
 import { ResetDrain } from "./reset-drain.js";
 import {
+  type Budget,
   type DrainOutcome,
   isoNow,
   startBudget,
   type SyncDependencies,
   type SyncLimits,
+  type SyncReport,
 } from "./sync-types.js";
 import { VisibleDrain } from "./visible-drain.js";
 
-export type { SyncLimits } from "./sync-types.js";
+export type { SyncLimits, SyncReport } from "./sync-types.js";
 
-export interface SyncReport {
-  readonly outcome: DrainOutcome["kind"];
-  /** Messages that were not in the store before. */
-  readonly added: number;
-  readonly reason?: string;
-}
+const NOT_READ = "the transcript can not be read";
+const DELETED: SyncReport = { outcome: "missing", added: 0, reason: "the session was deleted" };
+
+/** What a sync is for: `begin` before a turn of the session, which the view then shows. */
+export type SyncPurpose = "begin" | "follow";
 
 export async function syncTranscript(
   deps: SyncDependencies,
   session: SessionRef,
   limits: SyncLimits,
+  purpose: SyncPurpose,
 ): Promise<SyncReport> {
   const budget = startBudget(limits);
-  const opened = await retryWhileBusy(() => openSegment(deps, session), budget.busyMs);
-  if (!opened) return { outcome: "missing", added: 0, reason: "the session was deleted" };
-  const { conversation, segment } = opened;
-  const aligned = await findAligned(deps, session, conversation);
-  if (!aligned)
-    return { outcome: "unavailable", added: 0, reason: "the transcript can not be read" };
+  if (purpose === "begin") await meetSession(deps, session, budget.busyMs);
+  const opened = await retryWhileBusy(() => openSession(deps, session, purpose), budget.busyMs);
+  if (!opened) return DELETED;
+  const { conversation } = opened;
+  // What a branch was cut from is read before the branch: only there are its turns whole.
+  const left = await drainLeft(deps, session, conversation, budget);
+  const isCurrent = deps.stores.conversations.isCurrent(conversation.id, session.sessionId);
+  if (left.outcome === "partial" || !isCurrent) return left;
+  const current = await drainCurrent(deps, session, opened, budget);
+  return { ...current, added: left.added + current.added };
+}
 
+function openSession(
+  deps: SyncDependencies,
+  session: SessionRef,
+  purpose: SyncPurpose,
+): OpenSession | undefined {
+  const at = isoNow(deps.now);
+  const open = purpose === "begin" ? beginSession : followSession;
+  const opened =
+    findCurrent(deps, session) ?? deps.stores.db.transaction(() => open(deps, session, at));
+  if (opened) linkToParent(deps, session, opened.conversation);
+  return opened;
+}
+
+/** Most turns go on in a segment that was read before: then there is nothing to write. */
+function findCurrent({ stores }: SyncDependencies, session: SessionRef): OpenSession | undefined {
+  const conversation = stores.conversations.find(session);
+  if (conversation?.sessionId !== session.sessionId) return undefined;
+  const segment = stores.conversations.segment(conversation.id, session.sessionId);
+  return segment && segment.visibleCursor !== null ? { conversation, segment } : undefined;
+}
+
+/** Tried at every sync until one is through: neither the store nor the parent need be there at first. */
+function linkToParent(
+  { stores, source }: SyncDependencies,
+  session: SessionRef,
+  { id, forkedFrom, bootstrappedAt }: Conversation,
+): void {
+  if (forkedFrom !== null || bootstrappedAt !== null) return;
+  const entry = source.entry(session);
+  if (entry.kind !== "found" || entry.forkedFrom === undefined) return;
+  const { agentId } = session;
+  const parent = stores.conversations.find({ agentId, sessionKey: entry.forkedFrom });
+  if (parent) stores.conversations.recordForkSource(id, parent.id);
+}
+
+async function drainCurrent(
+  deps: SyncDependencies,
+  session: SessionRef,
+  opened: OpenSession,
+  budget: Budget,
+): Promise<SyncReport> {
+  const aligned = await planAlignment(deps, session, opened.conversation);
+  if ("kind" in aligned) return { outcome: aligned.kind, added: 0, reason: NOT_READ };
   const visible = new VisibleDrain(deps, { session, ...opened, aligned }, budget);
   const read = await visible.run();
+  if (read.kind === "missing" && isDeleted(deps, session, opened.segment)) {
+    const hide = () => deps.stores.conversations.hide(session, isoNow(deps.now));
+    await retryWhileBusy(hide, budget.busyMs);
+    return DELETED;
+  }
   const resets: DrainOutcome =
     read.kind === "current"
-      ? await new ResetDrain(deps, session, segment, budget).run()
+      ? await new ResetDrain(deps, session, opened.segment, budget).run()
       : { kind: read.kind };
   const isThrough = read.kind === "current" && resets.kind !== "partial";
   await retryWhileBusy(() => finish(deps, opened, visible.unreported, isThrough), budget.busyMs);
@@ -52,62 +113,10 @@ export async function syncTranscript(
   return read.reason === undefined ? report : { ...report, reason: read.reason };
 }
 
-interface Opened {
-  readonly conversation: Conversation;
-  readonly segment: Segment;
-}
-
-/** Undefined for a session that was deleted: its transcript must not bring it back. */
-function openSegment(deps: SyncDependencies, session: SessionRef): Opened | undefined {
-  return findCurrentSegment(deps, session) ?? createSegment(deps, session);
-}
-
-/** Most turns go on in the segment of the turn before: then there is nothing to write. */
-function findCurrentSegment({ stores }: SyncDependencies, session: SessionRef): Opened | undefined {
-  const conversation = stores.conversations.find(session);
-  if (conversation?.sessionId !== session.sessionId) return undefined;
-  const segment = stores.conversations.segment(conversation.id, session.sessionId);
-  return segment && { conversation, segment };
-}
-
-function createSegment(
-  { stores, source, now }: SyncDependencies,
-  session: SessionRef,
-): Opened | undefined {
-  const at = isoNow(now);
-  const forkedFrom = source.forkedFrom(session);
-  const { conversations, views } = stores;
-  return stores.db.transaction(() => {
-    const known = conversations.find(session);
-    const isKnown = known && conversations.segment(known.id, session.sessionId) !== undefined;
-    if (!isKnown && conversations.hiddenOwner(session)) return undefined;
-    const conversation = conversations.findOrCreate(session, at);
-    const segment = conversations.segmentOrCreate(conversation.id, session.sessionId, at);
-    if (conversations.makeCurrent(conversation.id, session.sessionId, at)) {
-      views.markStale(conversation.id);
-    }
-    const parent =
-      forkedFrom === undefined
-        ? undefined
-        : conversations.find({ agentId: session.agentId, sessionKey: forkedFrom });
-    if (parent) conversations.recordForkSource(conversation.id, parent.id);
-    return { conversation, segment };
-  });
-}
-
-async function findAligned(
-  deps: SyncDependencies,
-  session: SessionRef,
-  conversation: Conversation,
-): Promise<ReadonlyMap<string, MessageId> | undefined> {
-  if (!deps.stores.conversations.isUnaligned(conversation.id)) return new Map();
-  return planAlignment(deps, session, conversation);
-}
-
 /** Reports what no page did, and publishes the view anew if anything but its end has changed. */
 function finish(
   { stores, keeper, now }: SyncDependencies,
-  { conversation, segment }: Opened,
+  { conversation, segment }: OpenSession,
   unreported: readonly FilledEntry[],
   isThrough: boolean,
 ): void {
@@ -119,9 +128,18 @@ function finish(
   stores.db.transaction(() => {
     recordGaps(stores, conversation, segment, unreported, at);
     if (!settles) return;
+    if (isNew) inherit(stores, conversation, segment, at);
     const isShown = conversations.isCurrent(conversation.id, segment.sessionId);
     if (isShown && views.state(conversation.id).isStale)
       keeper.rebuild(conversation.id, segment.id, at);
     conversations.markBootstrapped(conversation.id, at);
   });
+}
+
+/** A fork whose branch was just read for the first time takes over its parent's nodes. */
+function inherit(stores: Stores, { id }: Conversation, segment: Segment, at: string): void {
+  const parent = stores.conversations.get(id)?.forkedFrom;
+  if (parent === undefined || parent === null) return;
+  const copied = copyParentsNodes(stores, { child: id, parent, segment: segment.id }, at);
+  if (copied > 0) stores.views.markStale(id);
 }

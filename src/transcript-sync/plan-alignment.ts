@@ -5,22 +5,28 @@ import type { Conversation } from "../store/conversation-store.js";
 import { isAgentMessage } from "../message-codec.js";
 import type { MessageId, SessionRef } from "../types.js";
 import { align, alignmentKey } from "./alignment.js";
-import { MAX_PAGE_BYTES, type SyncDependencies } from "./sync-types.js";
-import { needsMoreRoom } from "./visible-drain.js";
+import { PageReader } from "./page-reader.js";
+import type { DrainOutcome, SyncDependencies } from "./sync-types.js";
+
+/** Nothing is stored from these pages, so they may be large. */
+const PAGE = { maxItems: 1_000, maxBytes: 8 * 1024 * 1024 };
+
+export type Alignment = ReadonlyMap<string, MessageId>;
 
 interface Keyed<Id> {
   readonly id: Id;
   readonly key: string;
 }
 
-/** Old rows by the entries they are; undefined when the transcript can not be read now. */
+/** Old rows by the entries they are, or why the transcript can not be read. */
 export async function planAlignment(
   deps: SyncDependencies,
   session: SessionRef,
   conversation: Conversation,
-): Promise<ReadonlyMap<string, MessageId> | undefined> {
+): Promise<Alignment | DrainOutcome> {
+  if (!deps.stores.conversations.isUnaligned(conversation.id)) return new Map();
   const entries = await readEntries(deps, session);
-  if (!entries) return undefined;
+  if ("kind" in entries) return entries;
   const { messages } = deps.stores;
   const unknown = entries.filter(({ id }) => !messages.knowsEntry(conversation.id, id));
   const old = messages
@@ -41,23 +47,21 @@ export async function planAlignment(
 async function readEntries(
   { source }: SyncDependencies,
   session: SessionRef,
-): Promise<Keyed<string>[] | undefined> {
+): Promise<Keyed<string>[] | DrainOutcome> {
   const entries: Keyed<string>[] = [];
+  const pages = new PageReader(source, session, PAGE);
   let cursor: string | undefined;
-  let maxBytes = 8 * 1024 * 1024;
   for (;;) {
-    const from = cursor === undefined ? {} : { cursor };
-    const page = await source.visible(session, { ...from, maxItems: 1_000, maxBytes });
-    if (page.kind !== "page") return undefined;
-    if (needsMoreRoom(page, maxBytes) && maxBytes < MAX_PAGE_BYTES) {
-      maxBytes = Math.min(page.requiredBytes ?? MAX_PAGE_BYTES, MAX_PAGE_BYTES);
-      continue;
-    }
+    const page = await pages.read(cursor);
+    if (page.kind === "missing" || page.kind === "unavailable") return page;
+    if (page.kind === "reset") return { kind: "unavailable", reason: page.reason };
     for (const { entryId, message } of page.entries) {
       if (isAgentMessage(message)) entries.push({ id: entryId, key: alignmentKey(message) });
     }
     if (!page.hasMore) return entries;
-    if (page.cursor === cursor || page.entries.length === 0) return undefined;
+    if (page.cursor === cursor || page.entries.length === 0) {
+      return { kind: "unavailable", reason: "the transcript's cursor does not move" };
+    }
     ({ cursor } = page);
   }
 }

@@ -4,7 +4,7 @@
 import { retryWhileBusy } from "../db/connection.js";
 import type { Segment } from "../store/conversation-store.js";
 import type { RawPage, SessionRef } from "../types.js";
-import { moveRawCursor } from "./cursor.js";
+import { moveRawCursor, rawCursorBehind } from "./cursor.js";
 import { eventId, findResets } from "./resets.js";
 import {
   type Budget,
@@ -51,10 +51,14 @@ export class ResetDrain {
         }
         this.#afterRotation(page.cursor);
       } else if (page.events.length === 0 && page.requiredBytes !== undefined) {
-        if (page.requiredBytes > MAX_PAGE_BYTES) {
-          return { kind: "unavailable", reason: `an event of ${page.requiredBytes} bytes` };
+        if (page.requiredBytes <= MAX_PAGE_BYTES) {
+          this.#maxBytes = page.requiredBytes;
+        } else {
+          const behind = rawCursorBehind(page.cursor);
+          if (behind === undefined) return { kind: "unavailable", reason: "an event is too large" };
+          // No reset is that large, and a message of that size is not stored either.
+          this.#cursor = behind;
         }
-        this.#maxBytes = page.requiredBytes;
       } else if (this.#isElsewhere(page)) {
         this.#startOver(this.#fallback);
       } else {

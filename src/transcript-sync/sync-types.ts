@@ -41,6 +41,13 @@ export interface DrainOutcome {
   readonly reason?: string;
 }
 
+export interface SyncReport {
+  readonly outcome: DrainOutcome["kind"];
+  /** Messages that were not in the store before. */
+  readonly added: number;
+  readonly reason?: string;
+}
+
 /** Small pages: each is applied in one go, and nothing else happens in the process meanwhile. */
 export const PAGE_BYTES = 512 * 1024;
 /** The host's own upper limit for one page. */

@@ -5,21 +5,21 @@
 import { retryWhileBusy } from "../db/connection.js";
 import type { Conversation, Segment } from "../store/conversation-store.js";
 import type { MessageId, SessionRef, TranscriptEntry, VisiblePage } from "../types.js";
-import { applyPage, type FilledEntry, type Run, splitOpenHeartbeat } from "./apply-page.js";
+import { applyPage, type FilledEntry, splitOpenHeartbeat } from "./apply-page.js";
 import { cursorPosition, moveVisibleCursor } from "./cursor.js";
 import { recordGaps, setLastTurnAside } from "./gaps.js";
+import { PageReader } from "./page-reader.js";
 import {
   type Budget,
   type DrainOutcome,
   isoNow,
-  MAX_PAGE_BYTES,
   PAGE_BYTES,
   type SyncDependencies,
 } from "./sync-types.js";
 
 type EntriesPage = Extract<VisiblePage, { kind: "page" }>;
 
-const PAGE_MESSAGES = 500;
+const PAGE = { maxItems: 500, maxBytes: PAGE_BYTES };
 /** A transcript that is rotated again and again while it is read is left for the next turn. */
 const MAX_ROTATIONS = 5;
 /** A heartbeat turn longer than this did something; it is not waited for. */
@@ -37,12 +37,10 @@ export class VisibleDrain {
   #added = 0;
   /** Filled entries of a turn that goes on behind the last page. */
   #unreported: readonly FilledEntry[] = [];
-  /** A heartbeat turn that goes on behind the last page; no cursor is saved beyond it. */
+  /** A turn that goes on behind the last page and is judged whole; no cursor is saved beyond it. */
   #held: readonly TranscriptEntry[] = [];
   #cursor: string | undefined;
-  #maxBytes = PAGE_BYTES;
-  #run: Run;
-  #hasBegun = false;
+  readonly #pages: PageReader;
   #rotations = 0;
   /** Set while a moved cursor has not yet proved to stand at our own place. */
   #toVerify: { position: number; fallback: string } | undefined;
@@ -53,6 +51,7 @@ export class VisibleDrain {
     private readonly budget: Budget,
   ) {
     this.#cursor = target.segment.visibleCursor ?? undefined;
+    this.#pages = new PageReader(deps.source, target.session, PAGE);
   }
 
   /** How many messages were not in the store before. */
@@ -66,35 +65,27 @@ export class VisibleDrain {
 
   async run(): Promise<DrainOutcome> {
     for (;;) {
-      const page = await this.#read();
-      if (page.kind === "missing" || page.kind === "unavailable") return page;
+      const page = await this.#pages.read(this.#cursor);
+      if (page.kind === "missing" || page.kind === "unavailable") {
+        await retryWhileBusy(() => this.#recordUnreadable(), this.budget.busyMs);
+        return page;
+      }
       if (page.kind === "reset") {
         this.#rotations += 1;
         if (this.#rotations > MAX_ROTATIONS) {
           return { kind: "unavailable", reason: "the transcript keeps rotating" };
         }
         this.#afterRotation(page.cursor);
-      } else if (needsMoreRoom(page, this.#maxBytes)) {
-        if ((page.requiredBytes ?? 0) > MAX_PAGE_BYTES) return this.#giveUp(page);
-        this.#maxBytes = page.requiredBytes ?? MAX_PAGE_BYTES;
       } else if (this.#isElsewhere(page)) {
         this.#startOver(this.#toVerify?.fallback);
       } else {
         const stuck = page.hasMore && page.cursor === this.#cursor;
         await retryWhileBusy(() => this.#apply(page), this.budget.busyMs);
-        if (!page.hasMore) return { kind: "current" };
+        if (!page.hasMore && this.#held.length === 0) return { kind: "current" };
         if (stuck) return { kind: "unavailable", reason: "the transcript's cursor does not move" };
         if (this.#held.length === 0 && this.budget.isSpent()) return { kind: "partial" };
       }
     }
-  }
-
-  #read(): Promise<VisiblePage> {
-    return this.deps.source.visible(this.target.session, {
-      ...(this.#cursor === undefined ? {} : { cursor: this.#cursor }),
-      maxItems: PAGE_MESSAGES,
-      maxBytes: this.#maxBytes,
-    });
   }
 
   /** The host rotated the transcript. It mostly kept its beginning: try to go on near our place. */
@@ -111,8 +102,6 @@ export class VisibleDrain {
   #startOver(fresh: string | undefined): void {
     this.#cursor = fresh;
     this.#toVerify = undefined;
-    this.#run = undefined;
-    this.#hasBegun = false;
     this.#held = [];
   }
 
@@ -128,10 +117,9 @@ export class VisibleDrain {
   #apply(page: EntriesPage): void {
     const { visibleCursor } = this.target.segment;
     const brought = page.entries.length > 0 || page.cursor !== visibleCursor;
-    if (brought || this.#endsBeforeUs(page)) this.#store(page);
+    if (brought || this.#held.length > 0 || this.#endsBeforeUs(page)) this.#store(page);
     this.#cursor = page.cursor;
     this.#toVerify = undefined;
-    this.#maxBytes = PAGE_BYTES;
   }
 
   #store(page: EntriesPage): void {
@@ -139,16 +127,17 @@ export class VisibleDrain {
     const { segment } = this.target;
     const at = isoNow(now);
     const { whole, open } = this.#takeEntries(page);
-    const { filled, run, unreported } = stores.db.transaction(() => {
-      const result = this.#aligning(at, () => this.#applyEntries(whole, at));
-      if (result.filled.length > 0) stores.work.noteDebt(this.target.conversation.id, at);
-      if (!page.hasMore) this.#settle(page);
-      if (open.length === 0) stores.conversations.saveVisibleCursor(segment.id, page.cursor);
-      return { ...result, unreported: this.#report(result.filled, page, at) };
+    const { filled, held, unreported } = stores.db.transaction(() => {
+      const { filled, rest } = this.#aligning(at, () => this.#applyEntries(whole, page, at));
+      this.#recordUnreadable();
+      if (filled.length > 0) stores.work.noteDebt(this.target.conversation.id, at);
+      const held = [...rest, ...open];
+      const isEnd = !page.hasMore && held.length === 0;
+      if (isEnd) this.#settle(page);
+      if (held.length === 0) stores.conversations.saveVisibleCursor(segment.id, page.cursor);
+      return { filled, held, unreported: this.#report(filled, isEnd, at) };
     });
-    this.#run = run;
-    this.#hasBegun = true;
-    this.#held = open;
+    this.#held = held;
     this.#added += filled.length;
     this.#unreported = unreported;
   }
@@ -160,31 +149,45 @@ export class VisibleDrain {
     return waits ? split : { whole: entries, open: [] };
   }
 
-  #applyEntries(entries: readonly TranscriptEntry[], now: string): ReturnType<typeof applyPage> {
+  #applyEntries(
+    entries: readonly TranscriptEntry[],
+    page: EntriesPage,
+    now: string,
+  ): ReturnType<typeof applyPage> {
     const { stores, keeper, policy } = this.deps;
-    const { conversation, segment, session, aligned } = this.target;
+    const { conversation, segment, aligned } = this.target;
     const context = {
       stores,
       keeper,
       conversationId: conversation.id,
-      segmentId: segment.id,
-      isCurrent: stores.conversations.isCurrent(conversation.id, session.sessionId),
+      segment,
+      isCurrent: this.#isCurrent(),
       policy,
       aligned,
       now,
     };
-    return this.#hasBegun
-      ? applyPage(context, entries, { run: this.#run })
-      : applyPage(context, entries);
+    // A turn may have been committed after a page with half of it was read. One more read brings the
+    // rest, or nothing: then the branch has left the turn.
+    const goesOn = page.hasMore || page.entries.length > 0;
+    return applyPage(context, entries, goesOn);
   }
 
   /** Records what was filled, but for a last turn that may go on in the next page. */
-  #report(filled: readonly FilledEntry[], page: EntriesPage, at: string): readonly FilledEntry[] {
+  #report(filled: readonly FilledEntry[], isEnd: boolean, at: string): readonly FilledEntry[] {
     const { conversation, segment } = this.target;
     const entries = [...this.#unreported, ...filled];
-    const { ended, open } = page.hasMore ? setLastTurnAside(entries) : { ended: entries, open: [] };
+    const { ended, open } = isEnd ? { ended: entries, open: [] } : setLastTurnAside(entries);
     recordGaps(this.deps.stores, conversation, segment, ended, at);
     return open;
+  }
+
+  /** Once: an entry that stays unreadable is met again whenever the transcript is read anew. */
+  #recordUnreadable(): void {
+    const at = isoNow(this.deps.now);
+    for (const detail of this.#pages.unreadable) {
+      const event = { kind: "unreadable", happenedAt: at, messageCount: 1, detail } as const;
+      this.deps.stores.events.recordOnce(this.target.conversation.id, event, at);
+    }
   }
 
   /** Aligned rows take the transcript's exact body: an operator action, and recorded as one. */
@@ -202,13 +205,20 @@ export class VisibleDrain {
 
   /** The end of the transcript: what we hold beyond it has left the branch. */
   #settle(page: EntriesPage): void {
-    const { messages, views, conversations } = this.deps.stores;
+    const { messages, views, conversations, left } = this.deps.stores;
     const { conversation, segment } = this.target;
     const end = endOf(page);
-    if (end !== undefined && messages.cutFrom(segment.id, end) > 0) {
-      views.markStale(conversation.id);
-    }
-    conversations.markAligned(conversation.id);
+    const cuts = end !== undefined && messages.cutFrom(segment.id, end) > 0;
+    if (cuts && this.#isCurrent()) views.markStale(conversation.id);
+    // A session that was left may be the one that the rows of release 0.1.x came from.
+    const waiting = left.next(conversation.id, 0);
+    if (!waiting || waiting.id === segment.id) conversations.markAligned(conversation.id);
+  }
+
+  /** Asked anew for every page: the view may move while a transcript is read. */
+  #isCurrent(): boolean {
+    const { conversation, session } = this.target;
+    return this.deps.stores.conversations.isCurrent(conversation.id, session.sessionId);
   }
 
   #endsBeforeUs(page: EntriesPage): boolean {
@@ -216,22 +226,6 @@ export class VisibleDrain {
     const head = this.deps.stores.messages.head(this.target.segment.id);
     return !page.hasMore && end !== undefined && head !== undefined && head.position >= end;
   }
-
-  async #giveUp(page: EntriesPage): Promise<DrainOutcome> {
-    const at = isoNow(this.deps.now);
-    const reason = `an entry of ${page.requiredBytes} bytes after position ${cursorPosition(page.cursor) ?? "?"} is beyond what the host hands out`;
-    const event = { kind: "unreadable", happenedAt: at, messageCount: 1, detail: reason } as const;
-    await retryWhileBusy(
-      () => this.deps.stores.events.recordOnce(this.target.conversation.id, event, at),
-      this.budget.busyMs,
-    );
-    return { kind: "unavailable", reason };
-  }
-}
-
-/** True when the page is empty because its first entry is larger than the room it was given. */
-export function needsMoreRoom({ entries, requiredBytes }: EntriesPage, maxBytes: number): boolean {
-  return entries.length === 0 && requiredBytes !== undefined && requiredBytes > maxBytes;
 }
 
 /** The position behind the last entry of a transcript whose last page this is. */

@@ -27,6 +27,16 @@ describe("what a crash or a broken store can not take away", () => {
     await world.expectReceiptAtHead(KEY);
   }
 
+  /** Starts again after a kill and goes on; the host may resume what it was at before. */
+  async function recover(text: string): Promise<void> {
+    const from = world.host.log.length;
+    const asked = world.model.requests.length;
+    await world.host.startGateway();
+    await playOn(text);
+    const turns = world.model.requests.length - asked;
+    expect(world.engineLog(from)).toEqual({ owned: turns, degraded: 0 });
+  }
+
   beforeAll(async () => {
     world = await World.create({
       extraConfig: { agents: { ownership: "explicit", entries: { main: {}, ops: {} } } },
@@ -47,8 +57,7 @@ describe("what a crash or a broken store can not take away", () => {
 
   test("kill -9 between two turns", async () => {
     await world.host.killGateway();
-    await world.host.startGateway();
-    await playOn("after the first kill");
+    await recover("after the first kill");
   });
 
   test("kill -9 inside the model call: the user's message is not lost", async () => {
@@ -58,8 +67,7 @@ describe("what a crash or a broken store can not take away", () => {
     await world.host.killGateway();
     expect(await cut).toBeInstanceOf(Error);
     world.model.resetScript();
-    await world.host.startGateway();
-    await playOn("after the second kill");
+    await recover("after the second kill");
     // The host takes the row off its branch and goes on from before it; the words stay stored.
     const kept = world.memory.all(
       "SELECT body ->> 'content' AS text FROM messages WHERE role = 'user' AND text = 'cut short'",
@@ -78,8 +86,7 @@ describe("what a crash or a broken store can not take away", () => {
     unlock();
     await turn;
     expect(world.memory.receipts(KEY)).toHaveLength(committed);
-    await world.host.startGateway();
-    await playOn("after the third kill");
+    await recover("after the third kill");
     const firsts = world.memory.receipts(KEY).map((receipt) => receipt.firstEntryId);
     expect(new Set(firsts).size).toBe(firsts.length);
   });

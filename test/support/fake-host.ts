@@ -7,6 +7,7 @@ import type {
   AgentMessage,
   PageLimits,
   RawPage,
+  SessionEntry,
   SessionRef,
   TranscriptSource,
   VisiblePage,
@@ -34,6 +35,17 @@ interface Session {
   reset: { id: string; floor: number; start: number } | undefined;
 }
 
+/** What the host keeps under a session key. */
+interface Key {
+  current: string;
+  /** Every session id that was ever current, in order. */
+  readonly ids: string[];
+  readonly forkedFrom: string | undefined;
+  readonly createdAt: number;
+  /** Set by rewinds and switches; a reset to a new id does not touch it. */
+  previousId: string | undefined;
+}
+
 export class FakeHost implements TranscriptSource {
   readonly reads = { visible: 0, raw: 0 };
   /** Answers every read with this while set. */
@@ -41,8 +53,7 @@ export class FakeHost implements TranscriptSource {
   /** The most items the host puts on a page, whatever it is asked for. */
   pageItems = Number.POSITIVE_INFINITY;
   readonly #sessions = new Map<string, Session>();
-  readonly #current = new Map<string, string>();
-  readonly #forks = new Map<string, string>();
+  readonly #keys = new Map<string, Key>();
   readonly #heartbeats = new Set<string>();
   /** The reset that each message stands behind. */
   readonly #resets = new Map<string, string | undefined>();
@@ -63,27 +74,25 @@ export class FakeHost implements TranscriptSource {
 
   /** The visible transcript as a reader of the host's own files would find it. */
   transcript(sessionKey: string): { entryId: string; message: AgentMessage }[] {
-    const session = this.#session(sessionKey);
+    return this.transcriptOf(this.#session(sessionKey).id);
+  }
+
+  /** As above, of any session id, earlier ones too. */
+  transcriptOf(sessionId: string): { entryId: string; message: AgentMessage }[] {
+    const session = this.#sessions.get(sessionId) as Session;
     return session.active.map((id) => ({
       entryId: id,
       message: this.#event(session, id).message as AgentMessage,
     }));
   }
 
+  /** Every session id that was ever current under a key, in order. */
+  sessionIds(sessionKey: string): string[] {
+    return [...(this.#keys.get(sessionKey)?.ids ?? [])];
+  }
+
   append(sessionKey: string, message: AgentMessage): string {
-    const session = this.#session(sessionKey);
-    const id = randomUUID();
-    this.#log(session, {
-      type: "message",
-      id,
-      parentId: session.leaf,
-      timestamp: this.#iso(),
-      message,
-    });
-    session.active.push(id);
-    session.leaf = id;
-    this.#resets.set(id, session.reset?.id);
-    return id;
+    return this.#append(this.#session(sessionKey), message);
   }
 
   /** Plays a turn into the transcript and gives the commit that the host would deliver for it. */
@@ -92,9 +101,22 @@ export class FakeHost implements TranscriptSource {
     messages: readonly AgentMessage[],
     options: { isHeartbeat?: boolean } = {},
   ): CommitTurnCall {
-    const session = this.#session(sessionKey);
+    return this.turnOf(this.#session(sessionKey).id, messages, options);
+  }
+
+  /** As above, of any session id: a run may end after its session was left. */
+  turnOf(
+    sessionId: string,
+    messages: readonly AgentMessage[],
+    options: { isHeartbeat?: boolean } = {},
+  ): CommitTurnCall {
+    const session = this.#sessions.get(sessionId) as Session;
+    const [sessionKey] = [...this.#keys].find(([, key]) => key.ids.includes(sessionId)) as [
+      string,
+      Key,
+    ];
     const position = session.active.length;
-    const ids = messages.map((message) => this.append(sessionKey, message));
+    const ids = messages.map((message) => this.#append(session, message));
     if (options.isHeartbeat) for (const id of ids) this.#heartbeats.add(id);
     const anchor = (offset: number) => ({
       agentId: this.ref(sessionKey).agentId,
@@ -151,9 +173,15 @@ export class FakeHost implements TranscriptSource {
     const parent = this.#session(sessionKey);
     const end = entryId === undefined ? parent.active.length : parent.active.indexOf(entryId);
     const childKey = `agent:main:dashboard:${randomUUID()}`;
-    this.#forks.set(childKey, sessionKey);
+    this.#keys.set(childKey, this.#makeKey(sessionKey));
     this.#branchTo(childKey, parent.active.slice(0, end), parent, "rewind");
     return childKey;
+  }
+
+  /** Deletes the session of a key, with all its session ids. */
+  delete(sessionKey: string): void {
+    for (const id of this.sessionIds(sessionKey)) this.#sessions.delete(id);
+    this.#keys.delete(sessionKey);
   }
 
   /** A reset that keeps the session id. */
@@ -254,20 +282,42 @@ export class FakeHost implements TranscriptSource {
     if (!cursor) return reset("invalid_cursor");
     if (cursor.sessionId !== session.id) return reset("scope_mismatch");
     if (cursor.generation !== session.generation) return reset("generation_mismatch");
-    const events = session.events
-      .filter(({ seq }) => seq > cursor.lastSeq)
-      .slice(0, Math.min(limits.maxItems, this.pageItems));
+    const waiting = session.events.filter(({ seq }) => seq > cursor.lastSeq);
+    const sizes = waiting.map(({ event }) => JSON.stringify(event).length);
+    let bytes = 0;
+    const fitting = sizes.findIndex((size) => (bytes += size) > limits.maxBytes);
+    const room = fitting < 0 ? waiting.length : fitting;
+    const events = waiting.slice(0, Math.min(limits.maxItems, this.pageItems, room));
     const lastSeq = events.at(-1)?.seq ?? cursor.lastSeq;
     return {
       kind: "page",
       events,
       cursor: encode({ ...cursor, lastSeq }),
       hasMore: session.events.length - 1 > lastSeq,
+      ...(fitting === 0 ? { requiredBytes: sizes[0] as number } : {}),
     };
   }
 
-  forkedFrom(ref: SessionRef): string | undefined {
-    return this.#forks.get(ref.sessionKey);
+  entry({ sessionKey }: Pick<SessionRef, "sessionKey">): SessionEntry {
+    const key = this.#keys.get(sessionKey);
+    if (!key) return { kind: "gone" };
+    const { current: sessionId, previousId, forkedFrom, createdAt } = key;
+    return { kind: "found", sessionId, previousId, forkedFrom, createdAt };
+  }
+
+  async keyOf({ sessionId }: Pick<SessionRef, "sessionId">): Promise<string | undefined> {
+    return [...this.#keys].find(([, key]) => key.ids.includes(sessionId))?.[0];
+  }
+
+  /** This host, with some of its answers replaced. */
+  answering(answers: Partial<TranscriptSource>): TranscriptSource {
+    return {
+      visible: (session, limits) => this.visible(session, limits),
+      raw: (session, limits) => this.raw(session, limits),
+      entry: (session) => this.entry(session),
+      keyOf: (session) => this.keyOf(session),
+      ...answers,
+    };
   }
 
   /**
@@ -280,6 +330,8 @@ export class FakeHost implements TranscriptSource {
     source: Session,
     kind: "rewind" | "switch",
   ): void {
+    const key = this.#keys.get(sessionKey) as Key;
+    key.previousId = key.current || undefined;
     const session = this.#create(sessionKey);
     const { reset } = source;
     const floor = reset?.floor ?? 0;
@@ -302,6 +354,21 @@ export class FakeHost implements TranscriptSource {
     });
   }
 
+  #append(session: Session, message: AgentMessage): string {
+    const id = randomUUID();
+    this.#log(session, {
+      type: "message",
+      id,
+      parentId: session.leaf,
+      timestamp: this.#iso(),
+      message,
+    });
+    session.active.push(id);
+    session.leaf = id;
+    this.#resets.set(id, session.reset?.id);
+    return id;
+  }
+
   #create(sessionKey: string): Session {
     const session: Session = {
       id: randomUUID(),
@@ -318,12 +385,19 @@ export class FakeHost implements TranscriptSource {
       timestamp: this.#iso(),
     });
     this.#sessions.set(session.id, session);
-    this.#current.set(sessionKey, session.id);
+    const key = this.#keys.get(sessionKey) ?? this.#makeKey();
+    key.current = session.id;
+    key.ids.push(session.id);
+    this.#keys.set(sessionKey, key);
     return session;
   }
 
+  #makeKey(forkedFrom?: string): Key {
+    return { current: "", ids: [], forkedFrom, previousId: undefined, createdAt: this.#clock };
+  }
+
   #session(sessionKey: string): Session {
-    const id = this.#current.get(sessionKey);
+    const id = this.#keys.get(sessionKey)?.current;
     return (id === undefined ? undefined : this.#sessions.get(id)) ?? this.#create(sessionKey);
   }
 

@@ -37,6 +37,8 @@ export interface Release01Message {
   readonly createdAt: string;
   /** The raw block, where that release kept message parts. */
   readonly block?: object;
+  /** The role that the message had in the transcript, where it is not one of the four. */
+  readonly originalRole?: string;
   readonly toolCallId?: string;
 }
 
@@ -52,6 +54,7 @@ export function createRelease01(
     options.depthColumns === false
       ? ""
       : "depth INTEGER NOT NULL DEFAULT 0, earliest_at TEXT, latest_at TEXT, descendant_count INTEGER NOT NULL DEFAULT 0,";
+  db.exec("PRAGMA journal_mode = WAL");
   db.exec(SCHEMA.replace("DEPTH_COLUMNS", depthColumns));
   db.prepare(
     "INSERT INTO conversations (session_id, created_at, updated_at) VALUES (?, '2026-02-17 07:00:00', '2026-02-17 09:00:00')",
@@ -75,7 +78,11 @@ export function createRelease01(
         sessionId,
         message.text,
         message.toolCallId ?? null,
-        JSON.stringify({ originalRole: message.role, rawType: "text", raw: message.block }),
+        JSON.stringify({
+          originalRole: originalRole(message),
+          rawType: "text",
+          raw: message.block,
+        }),
       );
     }
     db.prepare("INSERT INTO messages_fts (rowid, content) VALUES (?, ?)").run(
@@ -101,4 +108,8 @@ export function createRelease01(
     INSERT INTO context_items (conversation_id, ordinal, item_type, summary_id) VALUES (1, 0, 'summary', 'sum_cccccccccccccccc');
     INSERT INTO large_files (file_id, conversation_id, storage_uri) VALUES ('file_1234567890abcdef', 1, '/somewhere');`);
   db.close();
+}
+
+function originalRole(message: Release01Message): string {
+  return message.originalRole ?? (message.role === "tool" ? "toolResult" : message.role);
 }

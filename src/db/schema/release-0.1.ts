@@ -141,11 +141,11 @@ interface OldPart {
 
 /** The fullest message the old rows can give: the raw blocks where they were kept, else the text. */
 function rebuildMessage(row: OldMessage, parts: readonly OldPart[]): Row & { role: string } {
-  const blocks = parts.map((part) => rawBlock(part.metadata));
-  const role = row.role === "tool" ? "toolResult" : row.role;
-  const exact = blocks.length > 0 && blocks.every((block) => block !== undefined);
+  const kept = parts.map(({ metadata }) => readMetadata(metadata));
+  const role = originalRole(row, kept);
+  const exact = kept.length > 0 && kept.every((part) => "raw" in part);
   const content = exact
-    ? blocks
+    ? kept.map((part) => part["raw"])
     : role === "user"
       ? row.content
       : [{ type: "text", text: row.content }];
@@ -162,15 +162,20 @@ function rebuildMessage(row: OldMessage, parts: readonly OldPart[]): Row & { rol
   };
 }
 
-function rawBlock(metadata: string | null): unknown {
-  if (metadata === null) return undefined;
+/** That release had four roles; what it stored as one of them was often another. */
+function originalRole(row: OldMessage, parts: readonly Row[]): string {
+  const named = parts.map((part) => part["originalRole"]).find((role) => typeof role === "string");
+  const role = named === undefined || named === "unknown" ? row.role : String(named);
+  return role === "tool" ? "toolResult" : role;
+}
+
+function readMetadata(metadata: string | null): Row {
+  if (metadata === null) return {};
   try {
     const parsed: unknown = JSON.parse(metadata);
-    return typeof parsed === "object" && parsed !== null && "raw" in parsed
-      ? parsed.raw
-      : undefined;
+    return typeof parsed === "object" && parsed !== null ? (parsed as Row) : {};
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
+    if (error instanceof SyntaxError) return {};
     throw error;
   }
 }

@@ -40,9 +40,12 @@ CREATE TABLE segments (
   raw_cursor      TEXT,
   raw_last_event  TEXT,                 -- last event seen in the raw log
   raw_last_entry  TEXT,                 -- last message event seen in the raw log
+  hidden_before   TEXT,                 -- entries up to then belong to a conversation that was deleted
+  times_left      INTEGER NOT NULL DEFAULT 0,  -- since it was last read to its end; 0: nothing waits
   created_at      TEXT NOT NULL,
   UNIQUE (conversation_id, session_id)
 ) STRICT;
+CREATE INDEX segments_left ON segments (conversation_id, segment_id) WHERE times_left > 0;
 
 -- One accepted turn, by the host's advancement key.
 CREATE TABLE turn_receipts (

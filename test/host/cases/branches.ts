@@ -29,6 +29,7 @@ export function branches(world: () => World): void {
   describe("branches", () => {
     test("rewind, resend, and switch back to the old branch", async () => {
       const key = "agent:main:rewind";
+      const from = world().host.log.length;
       await play(key, "one", 'CALL:exec:{"command":"echo two"}', "three");
       await world().expectStored(key);
       const old = entries(key);
@@ -48,6 +49,23 @@ export function branches(world: () => World): void {
       await world().expectReceiptAtHead(key);
       expect(viewUserTexts(key)).toEqual(userTexts(key));
       expect(world().memory.events(key)).toEqual({});
+      expect(world().engineLog(from)).toEqual({ owned: 5, degraded: 0 });
+    });
+
+    test("a steered turn that a rewind takes off the branch is stored with the session it left", async () => {
+      const key = "agent:main:steered-rewind";
+      await play(key, "one");
+      const left = world().sessionId(key);
+      await world().steeredTurn(key, "one way", "no, this way");
+      const start = entries(key).find((row) => row.message["content"] === "one way");
+      await world().host.rpc("sessions.rewind", { sessionKey: key, entryId: start?.entryId });
+      expect(world().sessionId(key)).not.toBe(left);
+      await play(key, "another way");
+      await world().expectStored(key);
+      await world().expectStored(key, left);
+      expect(world().memory.branch(left)).toHaveLength(6);
+      expect(viewUserTexts(key)).toEqual(["one", "another way"]);
+      expect(world().memory.events(key)).toEqual({ gap: 1 });
     });
 
     test("a rewind to the first message starts over", async () => {

@@ -1,7 +1,10 @@
 // The engine coming late, going away and coming back, and configuration that is read live.
 
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { anthropicProvider } from "../harness/host-config.js";
+import type { VisibleEntry } from "../harness/host-transcript.js";
 import type { JsonRecord } from "../harness/loose-json.js";
 import type { World } from "../support/world.js";
 
@@ -31,6 +34,27 @@ export function lifecycle(world: () => World): void {
     });
   }
 
+  /** Writes a transcript into the plugin's database as the takeover of an old file leaves it. */
+  function insertAsRelease01(sessionId: string, rows: readonly VisibleEntry[]): void {
+    const db = new DatabaseSync(join(world().host.stateDir, "lcm.db"), { timeout: 5_000 });
+    const at = new Date().toISOString();
+    const { lastInsertRowid: id } = db
+      .prepare(
+        `INSERT INTO conversations (agent_id, session_key, session_id, unaligned, created_at, updated_at)
+         VALUES ('main', 'release-0.1:' || ?1, ?1, 1, ?2, ?2)`,
+      )
+      .run(sessionId, at);
+    const insert = db.prepare(
+      `INSERT INTO messages (conversation_id, role, in_context, token_count, created_at, body)
+       VALUES (?, ?, 1, 1, ?, ?)`,
+    );
+    for (const { message } of rows) {
+      const { role, content } = message;
+      insert.run(id, String(role), at, JSON.stringify({ role, content }));
+    }
+    db.close();
+  }
+
   describe("lifecycle", () => {
     test("enabled late, it imports the session that was there, tool calls and times included", async () => {
       const key = "agent:main:late";
@@ -53,6 +77,24 @@ export function lifecycle(world: () => World): void {
           .transcript(key)
           .map((row) => row.message["timestamp"]),
       );
+    });
+
+    test("what release 0.1.x kept finds its key when the session id has changed", async () => {
+      const key = "agent:main:taken-over";
+      await setSlot(undefined);
+      for (const text of ["one", "two"]) await world().turn(key, text);
+      const old = world().sessionId(key);
+      const rows = world().transcript(key);
+      insertAsRelease01(old, rows);
+      await world().host.rpc("sessions.rewind", { sessionKey: key, entryId: rows[2]?.entryId });
+      await world().turn(key, "another two");
+      await setSlot("lossless-claw");
+      await world().turn(key, "with the plugin");
+      await world().expectStored(key);
+      await world().expectStored(key, old);
+      expect(
+        world().memory.all("SELECT 1 FROM conversations WHERE session_key LIKE 'release-0.1:%'"),
+      ).toEqual([]);
     });
 
     test("taken out of its slot and put back, it fills the turns that legacy served and says so", async () => {

@@ -80,12 +80,14 @@ export function turns(world: () => World): void {
 
     test("three steered turns are filled in before the next turn, each as one gap", async () => {
       const key = "agent:main:steered";
+      const from = world().host.log.length;
       await world().turn(key, "calm");
       for (const round of [1, 2, 3]) {
         await world().steeredTurn(key, `start ${round}`, `change ${round}`);
         await world().turn(key, `next ${round}`);
         await world().expectReceiptAtHead(key);
         await world().expectStored(key);
+        expect(world().engineLog(from)).toEqual({ owned: 1 + round * 2, degraded: 0 });
       }
       expect(world().memory.events(key)).toEqual({ gap: 3 });
     });
@@ -98,6 +100,34 @@ export function turns(world: () => World): void {
       await world().host.rpc("set-heartbeats", { enabled: false });
       expect(world().lines(key)[0]).toBe("user: [OpenClaw heartbeat poll]");
       await world().expectStored(key);
+    });
+
+    test("a heartbeat turn leaves nothing when heartbeats are skipped", async () => {
+      const key = "agent:main:main";
+      await world().host.setPluginConfig({ skipHeartbeats: true });
+      const before = world().transcript(key).length;
+      await world().host.rpc("set-heartbeats", { enabled: true });
+      await world().host.rpc("wake", { mode: "now", text: "wake up again" });
+      await waitUntil("the heartbeat's reply", () => world().transcript(key).length >= before + 2);
+      await world().host.rpc("set-heartbeats", { enabled: false });
+      const polled = world().transcript(key).slice(before);
+      expect(world().lines(key)[before]).toBe("user: [OpenClaw heartbeat poll]");
+      await world().turn(key, "real work");
+      await waitUntil("the turn", () => world().memory.receipts(key).length === 3);
+      const stored = world().memory.branch(world().sessionId(key));
+      expect(stored.map((row) => row.position)).toEqual(
+        world()
+          .transcript(key)
+          .map((row) => row.position)
+          .filter((position) => !polled.some((row) => row.position === position)),
+      );
+      const tombstones = world().memory.all<{ entryId: string }>(
+        "SELECT entry_id AS entryId FROM tombstones",
+      );
+      expect(tombstones.map((row) => row.entryId).toSorted()).toEqual(
+        polled.map((row) => row.entryId).toSorted(),
+      );
+      await world().host.setPluginConfig({});
     });
 
     test("a 9 MiB user message, which the host never commits, is stored whole", async () => {

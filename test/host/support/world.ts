@@ -59,7 +59,7 @@ export class World {
     );
   }
 
-  /** Plays a turn into which the user types while it runs. */
+  /** Plays a turn into which the user types while it runs. `start` is a text no request had before. */
   async steeredTurn(sessionKey: string, start: string, change: string): Promise<void> {
     const held = Promise.withResolvers<void>();
     this.model.setScript((request) =>
@@ -91,14 +91,19 @@ export class World {
     return id;
   }
 
-  /** Every message of the host's transcript is stored byte for byte, in order, once. */
-  async expectStored(sessionKey: string): Promise<void> {
-    const expected = this.transcript(sessionKey).map(({ entryId, position, message }) => ({
-      entryId,
-      position,
-      body: JSON.stringify(message),
-    }));
-    const stored = () => this.memory.branch(this.sessionId(sessionKey));
+  /**
+   * Every message of the host's transcript is stored byte for byte, in order, once. `sessionId` may be
+   * an earlier one of the key.
+   */
+  async expectStored(sessionKey: string, sessionId = this.sessionId(sessionKey)): Promise<void> {
+    const expected = readVisibleTranscript(this.host.stateDir, agentOf(sessionKey), sessionId).map(
+      ({ entryId, position, message }) => ({
+        entryId,
+        position,
+        body: JSON.stringify(message),
+      }),
+    );
+    const stored = () => this.memory.branch(sessionId);
     // Entry ids inside a turn are learned after it, in the background.
     await waitUntil(
       "the entry ids",
