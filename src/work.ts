@@ -1,5 +1,5 @@
-// One visit to a conversation on behalf of the background, of maintenance or of `/compact`: who may do
-// it (a lease), with which model, for how long, and when to come again.
+// One visit to a conversation on behalf of the background, of maintenance or of `/compact`: who may go
+// there (a lease), with which model, for how long, and when to come again.
 
 import { randomUUID } from "node:crypto";
 import { renderStyle } from "./assembler/render-summary.js";

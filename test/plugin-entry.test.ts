@@ -20,6 +20,7 @@ function register(): EngineFactory {
     lifecycle: { onDispose: (dispose: () => void) => disposals.push(dispose) },
     registerReload: ignore,
     registerContextEngine: (_id: string, factory: EngineFactory) => factories.push(factory),
+    registerService: ignore,
     registerCommand: ignore,
     registerCli: ignore,
     on: ignore,

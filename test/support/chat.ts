@@ -9,7 +9,7 @@ import { FakeHost } from "./fake-host.js";
 import { assistantMessage, toolLoop, userMessage } from "./messages.js";
 import { prose } from "./prose.js";
 import { obedient, type Summarizer } from "./summarizers.js";
-import { openWithHost } from "./workspace.js";
+import { coveredMessages, expandNode, openWithHost } from "./workspace.js";
 
 export interface ChatOptions {
   readonly config?: Partial<LcmConfig>;
@@ -139,19 +139,12 @@ export class Chat {
 
   /** The messages that the view covers, each as often as it does, in order. */
   covered(): MessageId[] {
-    const { views } = this.stores;
-    return views
-      .newest(this.conversation, 100_000)
-      .flatMap((item) => ("messageId" in item ? [item.messageId] : this.expand(item.summaryId)));
+    return coveredMessages(this.stores, this.conversation);
   }
 
   /** Down to the original messages. */
   expand(node: SummaryId): MessageId[] {
-    const { summaries } = this.stores;
-    const sources = summaries.sourceIds(node);
-    return sources.length > 0
-      ? sources.flatMap((source) => this.expand(source))
-      : summaries.messageIds(node);
+    return expandNode(this.stores, node);
   }
 
   /** A node and everything beneath it that is a node. */

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type Lcm, openLcm, type OpenLcmOptions } from "../../src/lcm.js";
-import type { SessionRef } from "../../src/types.js";
+import type { Stores } from "../../src/store/index.js";
+import type { ConversationId, MessageId, SessionRef, SummaryId } from "../../src/types.js";
 import type { FakeHost } from "./fake-host.js";
 
 export function temporaryDirectory(): string {
@@ -39,15 +40,33 @@ export function countMessages(lcm: Lcm): number {
   return lcm.stores.status.database().messages;
 }
 
-/** The entry ids of the conversation's view, in order. */
-export function viewEntries(lcm: Pick<Lcm, "stores">, session: SessionRef): (string | null)[] {
-  const conversation = lcm.stores.conversations.find(session);
+/** The entry ids of what the conversation's view covers, in order. */
+export function viewEntries({ stores }: Pick<Lcm, "stores">, session: SessionRef): string[] {
+  const conversation = stores.conversations.find(session);
   if (!conversation) return [];
-  return lcm.stores.db
-    .all<{ entryId: string | null }>(
-      `SELECT entry_id AS entryId FROM context_items JOIN messages USING (message_id)
-       WHERE context_items.conversation_id = ? ORDER BY ordinal`,
-      conversation.id,
+  return stores.db
+    .all<{ entryId: string }>(
+      `SELECT m.entry_id AS entryId FROM json_each(?) j JOIN messages m ON m.message_id = j.value
+       ORDER BY j.key`,
+      JSON.stringify(coveredMessages(stores, conversation.id)),
     )
     .map((row) => row.entryId);
+}
+
+/** The messages that a view covers, each as often as it does, in order. */
+export function coveredMessages(stores: Stores, conversation: ConversationId): MessageId[] {
+  return stores.views
+    .newest(conversation, 100_000)
+    .flatMap((item) =>
+      "messageId" in item ? [item.messageId] : expandNode(stores, item.summaryId),
+    );
+}
+
+/** A node down to its original messages. */
+export function expandNode(stores: Stores, node: SummaryId): MessageId[] {
+  const { summaries } = stores;
+  const sources = summaries.sourceIds(node);
+  return sources.length > 0
+    ? sources.flatMap((source) => expandNode(stores, source))
+    : summaries.messageIds(node);
 }
