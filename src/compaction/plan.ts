@@ -70,7 +70,7 @@ function nextLeaf(
 ): readonly MessageItem[] | undefined {
   const runs = rawRuns(state);
   const raw = runs.flat().reduce((sum, { least }) => sum + least, 0);
-  const isDue = mode.kind !== "background" || isTight(state, policy) || raw >= policy.chunkTokens;
+  const isDue = mode.kind !== "background" || isSweep(state, policy) || raw >= policy.chunkTokens;
   if (!isDue) return undefined;
   const minFanout = mode.kind === "background" ? policy.leafMinFanout : 1;
   for (const run of runs) {

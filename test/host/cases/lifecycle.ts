@@ -45,8 +45,8 @@ export function lifecycle(world: () => World): void {
       )
       .run(sessionId, at);
     const insert = db.prepare(
-      `INSERT INTO messages (conversation_id, role, in_context, token_count, created_at, body)
-       VALUES (?, ?, 1, 1, ?, ?)`,
+      `INSERT INTO messages (conversation_id, role, in_context, starts_turn, token_count, created_at, body)
+       VALUES (?1, ?2, 1, ?2 = 'user', 1, ?3, ?4)`,
     );
     for (const { message } of rows) {
       const { role, content } = message;

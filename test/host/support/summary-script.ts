@@ -71,7 +71,7 @@ function agentReply(request: RecordedRequest): Reply {
     const command = `for i in $(seq 1 60); do echo "line $i of ${plant}: $((i * ${seed}))"; done`;
     return { toolCalls: [{ name: "exec", arguments: { command } }] };
   }
-  return { text: `${plant} is done. ${prose(350, seed)}` };
+  return { text: `${plant} is done. ${prose(900, seed)}` };
 }
 
 function overflowBody(window: number, tokens: number): unknown {
