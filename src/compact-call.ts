@@ -2,7 +2,7 @@
 // space now, and gets it from the database alone.
 
 import { randomUUID } from "node:crypto";
-import { emergency, publish } from "./compaction/index.js";
+import { type CompactionContext, emergency, publish } from "./compaction/index.js";
 import { ratioFor } from "./current-policy.js";
 import { type CompactCall, tokenCount } from "./host-calls.js";
 import { isoAt } from "./time-format.js";
@@ -70,9 +70,20 @@ export function compactNow(
   const before = deps.stores.views.state(conversationId).tokens;
   const target = targetFor(deps, conversationId, call, context.policy, before);
   if (before <= target) return { ok: true, compacted: false, reason: "below threshold" };
+  // A budget that is exceeded is no emergency yet: what is prepared may do until the background has
+  // made more, which is better than anything written without a model.
+  const isPatient = call.runtimeContext?.trigger !== "overflow";
+  if (isPatient && publishEnough(context)) return answer(deps, conversationId, before, undefined);
   emergency(context, target);
   // Whatever could not be made shorter is folded when the turn goes on.
   return { ...answer(deps, conversationId, before, undefined, target), target };
+}
+
+/** Publishes what is prepared. True when that leaves a turn its room. */
+function publishEnough(context: CompactionContext): boolean {
+  const { stores, conversationId, policy, now } = context;
+  const { changed, tokensAfter } = publish(stores, conversationId, context, isoAt(now()));
+  return changed && tokensAfter <= policy.nearlyFull;
 }
 
 /** In our tokens. */

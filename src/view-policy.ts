@@ -8,6 +8,8 @@ export interface ViewPolicy {
   readonly base: number;
   /** The view is compacted beyond this. */
   readonly threshold: number;
+  /** Beyond this it is urgent: a turn's own messages would not fit beside the view. */
+  readonly nearlyFull: number;
   /** The fresh tail holds at most this many messages, and at most this many tokens. */
   readonly tailCount: number;
   readonly tailTokens: number;
@@ -26,11 +28,14 @@ export interface ViewPolicy {
 /** Stands for a budget while no turn has told one. */
 export const DEFAULT_BASE = 128_000;
 
+const NEARLY_FULL = 0.85;
+
 export function viewPolicy(config: LcmConfig, base: number): ViewPolicy {
   const threshold = Math.floor(config.contextThreshold * base);
   return {
     base,
     threshold,
+    nearlyFull: Math.max(threshold, Math.floor(NEARLY_FULL * base)),
     tailCount: config.freshTailCount,
     tailTokens: Math.floor(threshold / 2),
     itemTokens: Math.floor(base / 4),

@@ -176,6 +176,24 @@ describe("a budget that is exceeded", () => {
     expect(summarize.requests).toEqual([]);
   });
 
+  it("takes what is prepared while that is enough, and leaves the rest to the background", async () => {
+    const chat = new Chat({ config: { contextThreshold: 0.6 } });
+    const threshold = 0.6 * 17_842;
+    await chat.turn();
+    while (chat.viewTokens <= threshold || chat.summaries().length === 0) {
+      if (chat.viewTokens <= threshold) await chat.work();
+      await chat.turn();
+    }
+    const before = chat.summaries();
+    expect(before).toMatchObject([{ level: "normal" }]);
+    expect(chat.shownSummaries()).toEqual([]);
+    const answer = await compact(chat, { trigger: "budget", used: 25_321 });
+    expect(answer).toMatchObject({ ok: true, compacted: true });
+    expect(answer.result?.tokensAfter).toBe(chat.viewTokens);
+    expect(chat.summaries()).toEqual(before);
+    expect(chat.shownSummaries().length).toBeGreaterThan(0);
+  });
+
   it("is none of ours while the view is small: the host reads that as a reason to go on", async () => {
     const chat = await uncompacted(4);
     expect(await compact(chat, { trigger: "budget", used: 25_321 })).toEqual({

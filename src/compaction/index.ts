@@ -33,7 +33,6 @@ export type WorkOutcome =
 const PUBLISH_UNDER_FOLD = 4;
 /** A publish frees at least this part of the threshold, but where the budget is nearly full. */
 const WORTHWHILE = 0.2;
-const NEARLY_FULL = 0.9;
 /** After a failure, marked nodes are tried again this much later, or after the next turn. */
 const HEALING_PAUSE_MS = 60_000;
 /** Deterministic nodes that one emergency makes; the rest is folded when the view is assembled. */
@@ -148,9 +147,9 @@ function isTimeToPublish(
  * Every publish breaks a provider's prompt cache, so one that frees little waits for more while the
  * budget has room beyond the threshold.
  */
-function isWorthwhile(state: LoadedState, { threshold, base }: ViewPolicy): boolean {
+function isWorthwhile(state: LoadedState, { threshold, nearlyFull }: ViewPolicy): boolean {
   const saved = state.viewTokens - publishedTokens(state);
-  return saved >= WORTHWHILE * threshold || (saved > 0 && state.viewTokens > NEARLY_FULL * base);
+  return saved >= WORTHWHILE * threshold || (saved > 0 && state.viewTokens > nearlyFull);
 }
 
 /** Something shorter or better than what is shown is ready. */

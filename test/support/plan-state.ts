@@ -13,6 +13,7 @@ export function policy(change: Partial<ViewPolicy> = {}): ViewPolicy {
   return {
     base: 10_000,
     threshold: 7_500,
+    nearlyFull: 8_500,
     tailCount: 8,
     tailTokens: 3_750,
     itemTokens: 2_500,
