@@ -174,6 +174,7 @@ describe("what a budget means for the view", () => {
     expect(viewPolicy(config, 16_000)).toEqual({
       base: 16_000,
       threshold: 12_000,
+      nearlyFull: 13_600,
       tailCount: 32,
       tailTokens: 6_000,
       itemTokens: 4_000,

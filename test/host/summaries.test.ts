@@ -24,7 +24,9 @@ describe("a conversation that outgrows its window", () => {
     talk.expectPlantedAtEachDepth(2);
     talk.expectCoveredOnce();
     talk.expectOnlyPublishesBreakThePrefix();
-    expect(talk.levels()).toEqual({ normal: expect.any(Number) });
+    // The host may demand space before the background has had its time; what is then written without a
+    // model gives way.
+    await talk.settled("marked nodes to give way", () => talk.marked() === 0);
     expect(talk.world.engineLog().degraded).toBe(0);
   }, 240_000);
 
