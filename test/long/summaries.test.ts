@@ -19,7 +19,8 @@ test("400 turns: it never overflows, and every message is covered once", async (
   }
   talk.expectNavigableSummaries();
   talk.expectPlantedAtEachDepth(3);
-  talk.expectOnlyPublishesBreakThePrefix();
+  const breaks = talk.expectOnlyPublishesBreakThePrefix();
   expect(talk.world.engineLog().degraded).toBe(0);
-  console.log(talk.levels(), `${talk.model.summaries.length} summaries asked for`);
+  const asked = talk.model.summaries.length;
+  console.log(talk.levels(), `${asked} summaries asked for, ${breaks} prompts began anew`);
 });
