@@ -19,6 +19,7 @@ test("400 turns: it never overflows, and every message is covered once", async (
   }
   talk.expectNavigableSummaries();
   talk.expectPlantedAtEachDepth(3);
+  await talk.settled("marked nodes to give way", () => talk.marked() === 0);
   const breaks = talk.expectOnlyPublishesBreakThePrefix();
   expect(talk.world.engineLog().degraded).toBe(0);
   const asked = talk.model.summaries.length;
