@@ -25,6 +25,7 @@ import {
 } from "./host-calls.js";
 import { classifySession, sessionRef } from "./session-policy.js";
 import type { Stores } from "./store/index.js";
+import { endTrouble, tellTrouble } from "./store-trouble.js";
 import { CALL_TIMING, type CallTiming } from "./summarize/index.js";
 import { isoAt } from "./time-format.js";
 import {
@@ -33,7 +34,7 @@ import {
   type SyncReport,
   syncTranscript,
 } from "./transcript-sync/index.js";
-import { type AcceptedTurn, commitTurn } from "./turn-commit.js";
+import { type AcceptedTurn, type CommitOutcome, commitTurn } from "./turn-commit.js";
 import { passThrough, Turns } from "./turns.js";
 import type { AgentMessage, Clock, Logger, Model, SessionRef, TranscriptSource } from "./types.js";
 import { ViewKeeper } from "./view-keeper.js";
@@ -181,8 +182,7 @@ export class LcmContextEngine {
         isManual ? this.#compactByHand(session, call) : this.#compactNow(session, call),
       );
     } catch (error) {
-      const reason = errorText(error);
-      this.#deps.log.error(`${session.sessionKey} could not be compacted: ${reason}`);
+      const reason = tellTrouble(this.#deps, `${session.sessionKey} could not be compacted`, error);
       return { ok: false, compacted: false, reason };
     }
   }
@@ -215,9 +215,12 @@ export class LcmContextEngine {
     await this.#sync({ ...child, sessionId: entry.sessionId }, MAINTENANCE_LIMITS, "follow");
   }
 
-  /** The host deleted a session: its conversation is kept and hidden from every tool. */
+  /**
+   * The host deleted a session: its conversation is kept and hidden from every tool, whatever the
+   * patterns say now about its key.
+   */
   async sessionDeleted(call: DeletedCall): Promise<void> {
-    const session = this.#kept({
+    const session = this.#named({
       sessionId: call?.sessionId ?? "",
       sessionKey: call?.sessionKey,
       sessionTarget: call,
@@ -233,16 +236,26 @@ export class LcmContextEngine {
   }
 
   async #commit(turn: AcceptedTurn): Promise<CommitAnswer> {
-    const { stores, config, log } = this.#deps;
-    const outcome = await retryWhileBusy(
-      () => commitTurn(stores(), this.#keeper(), turn, config, this.#nowIso()),
-      this.#turns.size > 0 ? COMMIT_BUSY_MS : REDELIVERY_BUSY_MS,
-    );
+    const outcome = await this.#storeTurn(turn);
+    if (outcome.status === "committed") endTrouble(this.#deps);
     if (outcome.status !== "deferred") return { status: outcome.status };
-    log.warn(
-      `the turn ${turn.advancementKey} of ${turn.session.sessionKey} could not be read (${outcome.reason}); it is filled in from the transcript before the next turn`,
+    this.#deps.log.warn(
+      `${nameOf(turn)} could not be read (${outcome.reason}); it is filled in from the transcript before the next turn`,
     );
     return { status: "committed" };
+  }
+
+  async #storeTurn(turn: AcceptedTurn): Promise<CommitOutcome> {
+    const { stores, config } = this.#deps;
+    try {
+      return await retryWhileBusy(
+        () => commitTurn(stores(), this.#keeper(), turn, config, this.#nowIso()),
+        this.#turns.size > 0 ? COMMIT_BUSY_MS : REDELIVERY_BUSY_MS,
+      );
+    } catch (error) {
+      tellTrouble(this.#deps, `${nameOf(turn)} could not be stored`, error);
+      throw error;
+    }
   }
 
   /** Nothing names the turn, so no retry could store it; the transcript supplies it. */
@@ -266,15 +279,16 @@ export class LcmContextEngine {
   }
 
   async #sync(session: SessionRef, limits: SyncLimits, purpose: SyncPurpose): Promise<SyncReport> {
-    const { source, config, now, log, stores } = this.#deps;
+    const { source, config, now, stores } = this.#deps;
     try {
       const deps = { stores: stores(), keeper: this.#keeper(), source, policy: config, now };
       const report = await this.#track(syncTranscript(deps, session, limits, purpose));
       if (report.outcome === "current") this.#turns.noteRead(session);
+      if (report.added > 0) endTrouble(this.#deps);
       return report;
     } catch (error) {
-      const reason = errorText(error);
-      log.error(`the transcript of ${session.sessionKey} could not be stored: ${reason}`);
+      const what = `the transcript of ${session.sessionKey} could not be stored`;
+      const reason = tellTrouble(this.#deps, what, error);
       return { outcome: "unavailable", added: 0, reason };
     }
   }
@@ -326,13 +340,17 @@ export class LcmContextEngine {
 
   /** The session of a call, when it is ours to keep. */
   #kept(call: Partial<SessionCall> | undefined): SessionRef | undefined {
-    const session = sessionRef({
+    const session = this.#named(call);
+    if (!session) return undefined;
+    return classifySession(session.sessionKey, this.#deps.config) === "kept" ? session : undefined;
+  }
+
+  #named(call: Partial<SessionCall> | undefined): SessionRef | undefined {
+    return sessionRef({
       sessionId: call?.sessionId,
       sessionKey: call?.sessionKey,
       agentIds: [call?.sessionTarget?.agentId, this.#deps.agentId],
     });
-    if (!session) return undefined;
-    return classifySession(session.sessionKey, this.#deps.config) === "kept" ? session : undefined;
   }
 
   #track<T>(work: Promise<T>): Promise<T> {
@@ -351,7 +369,7 @@ export class LcmContextEngine {
     try {
       return await this.#track(retryWhileBusy(work, busyMs));
     } catch (error) {
-      this.#deps.log.error(`${what} could not be recorded: ${errorText(error)}`);
+      tellTrouble(this.#deps, `${what} could not be recorded`, error);
       return undefined;
     }
   }
@@ -359,4 +377,8 @@ export class LcmContextEngine {
   #nowIso(): string {
     return isoAt(this.#deps.now());
   }
+}
+
+function nameOf({ advancementKey, session }: AcceptedTurn): string {
+  return `the turn ${advancementKey} of ${session.sessionKey}`;
 }

@@ -31,6 +31,19 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** Errors that say nothing about whether the store works. */
+const NO_FAULT: ReadonlySet<LcmErrorCode> = new Set([
+  "BUSY",
+  "CLOSED",
+  "BAD_MESSAGE",
+  "MODEL_REFUSED",
+]);
+
+/** True when the store could not do what it is there for. */
+export function isStoreFault(error: unknown): boolean {
+  return error instanceof LcmError && !NO_FAULT.has(error.code);
+}
+
 const SQLITE_CODES: Readonly<Record<number, LcmErrorCode>> = {
   5: "BUSY",
   6: "BUSY",

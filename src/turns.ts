@@ -4,12 +4,12 @@
 import { ratioFor } from "./current-policy.js";
 import { retryWhileBusy } from "./db/connection.js";
 import type { LcmConfig } from "./db/config.js";
-import { errorText } from "./errors.js";
 import { type AssembleCall, tokenCount } from "./host-calls.js";
 import { meetSession } from "./meet-session.js";
 import { isAgentMessage, roughTokens } from "./message-codec.js";
 import { beginSession } from "./open-session.js";
 import type { Stores } from "./store/index.js";
+import { tellTrouble } from "./store-trouble.js";
 import { isoAt } from "./time-format.js";
 import { type TurnAnswer, turnFacts, TurnView } from "./turn-view.js";
 import type {
@@ -76,9 +76,8 @@ export class Turns {
       const isRead = this.#read.has(session.sessionId);
       return await retryWhileBusy(() => view.assemble(call, isRead), this.#deps.busyMs);
     } catch (error) {
-      this.#deps.log.error(
-        `messages pass through unchanged; the store can not be reached: ${errorText(error)}`,
-      );
+      const what = "messages pass through unchanged; the store can not be reached";
+      tellTrouble(this.#deps, what, error);
       return passThrough(call);
     }
   }

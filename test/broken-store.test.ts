@@ -4,6 +4,7 @@
 import { spawnSync } from "node:child_process";
 import {
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -14,8 +15,11 @@ import {
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
+import { renderReport } from "../src/cli/render-report.js";
+import { makeReport, type Report } from "../src/cli/report.js";
 import { halfWritten, readRows } from "./support/disk-state.js";
 import { Gateway } from "./support/gateway.js";
+import { lockHere } from "./support/lock.js";
 import { bundle, Committer } from "./support/processes.js";
 import {
   countMessages,
@@ -183,14 +187,116 @@ async function expectDegraded(gateway: Gateway, trouble: Trouble): Promise<void>
     [],
   );
 
+  const report = await reportOf(gateway);
+  expect(report.error ?? report.lastFailure?.error).toMatch(trouble.advice);
+  expect(renderReport(report)).toMatch(trouble.advice);
+
   trouble.end(gateway);
   // The host delivers again what was not acknowledged.
   await expect(gateway.engine().commitTurn(missed)).resolves.toEqual({ status: "committed" });
   await gateway.turn("after");
+  const mended = await reportOf(gateway);
+  expect(mended).toMatchObject({ active: true, state: "ready" });
+  expect(mended.lastFailure).toBeUndefined();
   await engine.bootstrap(session);
   const lcm = openWithHost(gateway.host, { databasePath: path });
   expect(storedBranch(lcm, session)).toEqual(gateway.transcript);
   expect(countMessages(lcm)).toBe(gateway.transcript.length);
+}
+
+function reportOf({ config, host }: Gateway): Promise<Report> {
+  const facts = { slot: "lossless-claw", transcript: host };
+  return makeReport(facts, { config, problems: [] }, host.ref("agent:main:web1"));
+}
+
+describe("the report on a store that nobody has tried yet", () => {
+  const isBroken = { active: false, state: "broken" };
+
+  it.each(unopenable.filter(({ name }) => !name.includes("log")))(
+    "a database $name",
+    async (trouble) => {
+      const gateway = new Gateway(join(temporaryDirectory(), "state", "lcm.db"));
+      trouble.begin(gateway);
+      const before = filesIn(dirname(dirname(gateway.path)));
+      const report = await reportOf(gateway);
+      expect(report).toMatchObject(isBroken);
+      expect(report.error).toMatch(trouble.advice);
+      expect(renderReport(report)).toMatch(/^Lossless memory is not working/);
+      expect(filesIn(dirname(dirname(gateway.path)))).toEqual(before);
+    },
+  );
+
+  it("an open database that has no room left, and then has", async () => {
+    const gateway = new Gateway();
+    await gateway.turn("one");
+    const { database } = gateway;
+    const stored = (): unknown[] => database.all("SELECT * FROM messages");
+    const before = stored();
+    const trouble = breaking.find(({ code }) => code === "DISK_FULL")!;
+    trouble.begin(gateway);
+    const report = await reportOf(gateway);
+    expect(report).toMatchObject(isBroken);
+    expect(report.error).toMatch(trouble.advice);
+    trouble.end(gateway);
+    expect(await reportOf(gateway)).toMatchObject({ active: true, state: "ready" });
+    expect(stored()).toEqual(before);
+    expect(database.all("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
+  });
+
+  it("a process whose files may not grow", async () => {
+    const gateway = new Gateway();
+    await gateway.turn("one");
+    const script = await bundle(new URL("./support/report-probe.ts", import.meta.url));
+    const command = [process.execPath, "--no-warnings", script, gateway.path];
+    const limited = ["-c", `ulimit -f 128; exec "$@"`, "sh", ...command];
+    const { stdout } = spawnSync("/bin/sh", limited, { encoding: "utf8" });
+    expect(JSON.parse(stdout)).toMatchObject(isBroken);
+  });
+
+  it("says nothing of a lock that another process holds", async () => {
+    const gateway = new Gateway();
+    await gateway.turn("one");
+    const lock = lockHere(gateway.path, "BEGIN IMMEDIATE");
+    expect(await reportOf(gateway)).toMatchObject({ active: true, state: "ready" });
+    lock.release();
+  });
+});
+
+describe("a store that failed last", () => {
+  it("is named with its time until something is stored again, in every copy of the plugin", async () => {
+    const gateway = new Gateway();
+    await gateway.turn("one");
+    const trouble = breaking.find(({ code }) => code === "DISK_FULL")!;
+    trouble.begin(gateway);
+    await expect(gateway.engine().commitTurn(gateway.play("x".repeat(500_000)))).rejects.toThrow(
+      /the disk is full/,
+    );
+    expect(gateway.log.errors.at(-1)).toMatch(/could not be stored: .*free some space/);
+    trouble.end(gateway);
+    const report = await reportOf(gateway);
+    const at = new Date(gateway.host.now()).toISOString();
+    expect(report).toMatchObject({ state: "ready", lastFailure: { at } });
+    expect(renderReport(report)).toMatch(
+      /\nThe store failed at 2026-11-18 08:00 UTC, and nothing was stored since: .*the disk is full/,
+    );
+    await gateway.turn("two");
+    expect(await reportOf(gateway)).not.toHaveProperty("lastFailure");
+  });
+
+  it("is not one that another process kept locked", async () => {
+    const gateway = new Gateway();
+    await gateway.turn("one");
+    const lock = lockHere(gateway.path, "BEGIN IMMEDIATE");
+    await expect(gateway.engine().commitTurn(gateway.play("two"))).rejects.toThrow(
+      /another process/,
+    );
+    lock.release();
+    expect(await reportOf(gateway)).not.toHaveProperty("lastFailure");
+  });
+});
+
+function filesIn(directory: string): string[] {
+  return readdirSync(directory, { recursive: true }).map(String).toSorted();
 }
 
 describe("a connection that was closed", () => {
@@ -244,7 +350,7 @@ describe("a file system without shared memory", () => {
       bootstrapped: false,
       passedThrough: true,
       commit: { name: "LcmError", code: "WAL_UNAVAILABLE", message: sentence },
-      errors: [sentence, sentence],
+      errors: [sentence, sentence, sentence],
     });
   });
 });

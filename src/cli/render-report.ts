@@ -15,6 +15,7 @@ export function renderReport(report: Report): string {
   const { status } = report;
   return [
     headline(report, time),
+    ...failureLines(report, time),
     ...(status?.session ? sessionLines(status.session, time) : []),
     ...(status?.session?.context ? contextLines(status.session.context) : []),
     ...(status ? summaryLines(status.summaries, time) : []),
@@ -38,6 +39,13 @@ function headline(report: Report, time: ShowTime): string {
     return "Lossless memory is active; no turn has run through it yet.";
   }
   return sessionHeadline(report.status?.session, time) ?? "Lossless memory is active.";
+}
+
+/** What a gateway met, also where a look at the database finds nothing wrong. */
+function failureLines({ state, lastFailure }: Report, time: ShowTime): string[] {
+  if (!lastFailure || state === "broken") return [];
+  const { at, error } = lastFailure;
+  return [`The store failed at ${time(at)}, and nothing was stored since: ${error}`];
 }
 
 function sessionHeadline(session: SessionStatus | undefined, time: ShowTime): string | undefined {

@@ -1,9 +1,11 @@
 // The report behind `/lcm` and `openclaw lcm status`: the state of the store, and whether the host
-// uses it at all. Making it never creates or changes a database.
+// uses it at all. Making it never creates a database, nor changes what is in one.
 
 import { existsSync } from "node:fs";
 import type { ResolvedConfig } from "../db/config.js";
 import { inspectBeforeOpening, needsMigration } from "../db/migration.js";
+import { probeCreation, probeWriting } from "../db/probe.js";
+import { lastFailure, type StoreFailure } from "../db/registry.js";
 import { ENGINE_ID } from "../engine-info.js";
 import { errorText } from "../errors.js";
 import { openLcm } from "../lcm.js";
@@ -29,6 +31,8 @@ export interface Report {
   readonly state: "ready" | "absent" | "waiting" | "broken";
   /** Why the database can not be used, when it is broken. */
   readonly error?: string;
+  /** The last failure of the store in this process, until something is stored again. */
+  readonly lastFailure?: StoreFailure;
   /** What is wrong with the configuration. */
   readonly problems: readonly string[];
   readonly timezone: string;
@@ -43,13 +47,26 @@ export async function makeReport(
   const slot = host.slot ?? "legacy";
   const usable = config.enabled && slot === ENGINE_ID;
   const { databasePath, enabled, timezone } = config;
-  const common = { version: VERSION, enabled, slot, databasePath, problems, timezone };
-  if (!existsSync(databasePath)) return { ...common, active: usable, state: "absent" };
+  const failure = lastFailure(databasePath);
+  const common = {
+    version: VERSION,
+    enabled,
+    slot,
+    databasePath,
+    problems,
+    timezone,
+    ...(failure ? { lastFailure: failure } : {}),
+  };
   try {
+    if (!existsSync(databasePath)) {
+      probeCreation(databasePath);
+      return { ...common, active: usable, state: "absent" };
+    }
     const existing = inspectBeforeOpening(databasePath);
     if (needsMigration(existing)) return { ...common, active: usable, state: "waiting" };
     const lcm = openLcm({ databasePath, config, ...host });
     try {
+      probeWriting(lcm.stores.db);
       return { ...common, active: usable, state: "ready", status: await lcm.status(session) };
     } finally {
       lcm.close();

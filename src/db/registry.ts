@@ -1,6 +1,6 @@
-// One connection per database file and process. The host evaluates this plugin several times in one
-// process (engine, tools, commands) and makes a new engine every turn, so the registry lives under a
-// global symbol and hands out counted leases.
+// One connection per database file and process, and what last went wrong with it. The host evaluates
+// this plugin several times in one process (engine, tools, commands) and makes a new engine every turn,
+// so the registry lives under a global symbol and hands out counted leases.
 
 import { statSync } from "node:fs";
 import { type Logger, silentLogger } from "../types.js";
@@ -15,6 +15,19 @@ interface Entry {
   leases: number;
 }
 
+/** A failure of the store behind which nothing was stored yet. */
+export interface StoreFailure {
+  /** When (ISO). */
+  readonly at: string;
+  readonly error: string;
+}
+
+interface Registry {
+  readonly entries: Map<string, Entry>;
+  /** By path, because a database that can not be opened has no entry. */
+  readonly failures: Map<string, StoreFailure>;
+}
+
 // The version in the key keeps copies of different releases in one process apart.
 const REGISTRY = Symbol.for(`lossless-claw.databases.${VERSION}`);
 
@@ -25,7 +38,7 @@ export interface Lease {
 
 /** Opens (or shares) the database at `path`, migrated to the current schema; `log` hears of that. */
 export function leaseDatabase(path: string, log: Logger = silentLogger): Lease {
-  const entries = registry();
+  const { entries } = registry();
   let entry = entries.get(path);
   // A file that was moved away or replaced is no longer what the path means: writing on into it
   // would lose the turns. Who still holds the old connection keeps it until its lease ends.
@@ -36,6 +49,19 @@ export function leaseDatabase(path: string, log: Logger = silentLogger): Lease {
   entry.leases += 1;
   const leased = entry;
   return { db: leased.db, release: once(() => releaseEntry(path, leased)) };
+}
+
+/** Remembers the failure for the report, which another copy of the plugin may be asked for. */
+export function noteFailure(path: string, failure: StoreFailure): void {
+  registry().failures.set(path, failure);
+}
+
+export function forgetFailure(path: string): void {
+  registry().failures.delete(path);
+}
+
+export function lastFailure(path: string): StoreFailure | undefined {
+  return registry().failures.get(path);
 }
 
 function openMigrated(path: string, log: Logger): Database {
@@ -59,13 +85,14 @@ function fileAt(path: string): string | undefined {
 function releaseEntry(path: string, entry: Entry): void {
   entry.leases -= 1;
   if (entry.leases > 0) return;
-  if (registry().get(path) === entry) registry().delete(path);
+  const { entries } = registry();
+  if (entries.get(path) === entry) entries.delete(path);
   entry.db.close();
 }
 
-function registry(): Map<string, Entry> {
-  const holder = globalThis as { [REGISTRY]?: Map<string, Entry> };
-  holder[REGISTRY] ??= new Map();
+function registry(): Registry {
+  const holder = globalThis as { [REGISTRY]?: Registry };
+  holder[REGISTRY] ??= { entries: new Map(), failures: new Map() };
   return holder[REGISTRY];
 }
 
