@@ -49,6 +49,34 @@ describe("a session deleted in the host", () => {
   });
 });
 
+describe("a session deleted after a pattern began to name it", () => {
+  it.each(["ignoreSessionPatterns", "statelessSessionPatterns"] as const)(
+    "is hidden as well (%s)",
+    async (patterns) => {
+      const host = new FakeHost();
+      const lcm = openWithHost(host);
+      await play(host, lcm, "old");
+      const { databasePath } = lcm.config;
+      const config = { [patterns]: ["agent:main:**"] };
+      const later = openWithHost(host, { databasePath, config });
+      await later.createEngine().sessionDeleted({ sessionKey: KEY });
+      expect(lcm.stores.conversations.find(host.ref(KEY))).toBeUndefined();
+      expect(later.stores.status.database()).toMatchObject({
+        conversations: 0,
+        hiddenConversations: 1,
+      });
+    },
+  );
+
+  it("leaves nothing of one that was never stored", async () => {
+    const lcm = openWithHost(new FakeHost());
+    const sessionKey = "agent:main:dashboard:incognito-1";
+    await lcm.createEngine().sessionDeleted({ sessionKey });
+    expect(lcm.stores.db.all("SELECT * FROM conversations")).toEqual([]);
+    expect(lcm.stores.db.all("SELECT * FROM tombstones")).toEqual([]);
+  });
+});
+
 describe("a turn of a deleted session that arrives late", () => {
   it.each(["before the key is used again", "after the key is used again"])(
     "stays hidden with it, %s",
