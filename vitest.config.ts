@@ -1,12 +1,13 @@
 // Test projects: `unit` runs in this process tree, `host` drives a real OpenClaw, `long` takes minutes
 // and runs only when asked for. The code under test needs `node:sqlite`; see `requireProjectNode`.
+// Imports nothing that has to be installed: in a fresh clone the guard must get to speak.
 import { spawnSync } from "node:child_process";
-import { defineConfig } from "vitest/config";
+import type { ViteUserConfig } from "vitest/config";
 import { isNewEnough, projectEnv } from "./scripts/setup.mjs";
 
 requireProjectNode();
 
-export default defineConfig({
+export default {
   test: {
     projects: [
       {
@@ -35,7 +36,7 @@ export default defineConfig({
       },
     ],
   },
-});
+} satisfies ViteUserConfig;
 
 /**
  * Bare `npx vitest` starts on the machine's own Node. When that is too old, the same command runs on
