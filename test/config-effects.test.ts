@@ -3,7 +3,7 @@
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { renderReport } from "../src/cli/render-report.js";
 import { makeReport } from "../src/cli/report.js";
 import { type LcmConfig, resolveConfig, type ResolvedConfig } from "../src/db/config.js";
@@ -12,6 +12,7 @@ import type { ModelRequest } from "../src/types.js";
 import { Chat } from "./support/chat.js";
 import { FakeHost } from "./support/fake-host.js";
 import { assistantMessage, heartbeatPrompt, toolLoop, userMessage } from "./support/messages.js";
+import { registerPlugin } from "./support/plugin-host.js";
 import { obedient, targetOf } from "./support/summarizers.js";
 import { countMessages, openWithHost, temporaryDirectory } from "./support/workspace.js";
 
@@ -26,6 +27,7 @@ const WAITING: readonly (keyof LcmConfig)[] = [
 
 interface World {
   readonly directory: string;
+  readonly env: Readonly<Record<string, string>>;
   readonly host: FakeHost;
   readonly resolved: ResolvedConfig;
 }
@@ -44,9 +46,12 @@ const effects: readonly Effect[] = [
   {
     key: "enabled",
     env: { LCM_ENABLED: "false" },
-    see: async (world) => (await report(world)).split(":")[0],
-    without: "Lossless memory is active; no turn has run through it yet.\nDatabase",
-    with: "Lossless memory is turned off",
+    see: storeThroughPlugin,
+    without: { refusal: undefined, stored: 2 },
+    with: {
+      refusal: "lossless-claw is turned off by its configuration (enabled, LCM_ENABLED)",
+      stored: 0,
+    },
   },
   {
     key: "databasePath",
@@ -90,16 +95,16 @@ const effects: readonly Effect[] = [
   {
     key: "ignoreSessionPatterns",
     env: { LCM_IGNORE_SESSION_PATTERNS: "agent:*:web1" },
-    see: (world) => storeTurn(world, KEY),
-    without: 4,
-    with: 0,
+    see: storedAndSaid,
+    without: [4, "is active"],
+    with: [0, "does not store"],
   },
   {
     key: "statelessSessionPatterns",
     env: { LCM_STATELESS_SESSION_PATTERNS: "agent:main:*" },
-    see: (world) => storeTurn(world, KEY),
-    without: 4,
-    with: 0,
+    see: storedAndSaid,
+    without: [4, "is active"],
+    with: [0, "adds nothing"],
   },
   {
     key: "contextThreshold",
@@ -258,10 +263,19 @@ describe.each(effects)("$key", ({ env, base = {}, see, ...seen }) => {
   });
 });
 
+test("a provider that can have no effect is named in the report", async () => {
+  for (const model of [{}, { LCM_SUMMARY_MODEL: "other/small" }]) {
+    const world = createWorld({ LCM_SUMMARY_PROVIDER: "acme", ...model });
+    expect(await report(world)).toMatch(/^Configuration: summaryProvider .* is 'acme' but /m);
+    const requests = (await compacted(world, 20)).requests.map((request) => request.model);
+    expect(new Set(requests)).toEqual(new Set([model.LCM_SUMMARY_MODEL ?? ""]));
+  }
+});
+
 function createWorld(env: Record<string, string>): World {
   const directory = temporaryDirectory();
   const resolved = resolveConfig({ env, stateDir: directory, homeDir: directory });
-  return { directory, host: new FakeHost(), resolved };
+  return { directory, env, host: new FakeHost(), resolved };
 }
 
 function open({ host, resolved: { config } }: World) {
@@ -279,6 +293,30 @@ async function storeTurn(world: World, key: string): Promise<number> {
   const lcm = open(world);
   await lcm.createEngine().commitTurn(host.turn(key, messages));
   return countMessages(lcm);
+}
+
+async function storedAndSaid(world: World): Promise<unknown[]> {
+  const stored = await storeTurn(world, KEY);
+  const said = /^Lossless memory (is active|does not store|adds nothing)/;
+  return [stored, said.exec(await report(world))?.[1]];
+}
+
+/** A turn through the plugin as a host registers it. */
+async function storeThroughPlugin(world: World): Promise<{ refusal?: unknown; stored: number }> {
+  const { directory, env, host, resolved } = world;
+  onTestFinished(() => void vi.unstubAllEnvs());
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  const messages = [userMessage("hello", host.tick()), assistantMessage("hi", host.tick())];
+  let refusal: unknown;
+  try {
+    const engine = await registerPlugin(directory)();
+    await engine.commitTurn?.(host.turn(KEY, messages) as never);
+    await engine.dispose?.();
+  } catch (error) {
+    refusal = (error as Error).message;
+  }
+  const isMade = existsSync(resolved.config.databasePath);
+  return { refusal, stored: isMade ? countMessages(open(world)) : 0 };
 }
 
 async function storeHeartbeat(world: World, reply: string): Promise<number> {

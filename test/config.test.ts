@@ -22,6 +22,8 @@ interface Row<K extends keyof LcmConfig = keyof LcmConfig> {
   readonly badText: readonly string[];
   readonly badJson: readonly unknown[];
   readonly allowed: string;
+  /** What the plugin config must hold too for the key to be of use. */
+  readonly beside?: Partial<LcmConfig>;
 }
 
 const flag = (key: keyof LcmConfig, env: string, fallback: boolean): Row => ({
@@ -109,7 +111,7 @@ const rows: readonly Row[] = [
   count("largeFileTokenThreshold", "LCM_LARGE_FILE_TOKEN_THRESHOLD", 25_000, 1),
   path("largeFilesDir", "LCM_LARGE_FILES_DIR", "/state/lcm-files"),
   text("summaryModel", "LCM_SUMMARY_MODEL"),
-  text("summaryProvider", "LCM_SUMMARY_PROVIDER"),
+  { ...text("summaryProvider", "LCM_SUMMARY_PROVIDER"), beside: { summaryModel: "small" } },
   {
     key: "summaryFormat",
     env: "LCM_SUMMARY_FORMAT",
@@ -157,53 +159,59 @@ test("the table covers every key and an empty configuration has nothing wrong", 
   expect(Object.keys(config).toSorted()).toEqual(rows.map(({ key }) => key).toSorted());
 });
 
-describe.each(rows)("$key", ({ key, env, fallback, text: [written, meant], json, ...bad }) => {
-  test("has its default", () => {
-    expect(resolve().config[key]).toEqual(fallback);
-  });
-
-  test("comes from the plugin config, and the environment goes before it", () => {
-    expect(resolve({}, { [key]: json })).toMatchObject({ config: { [key]: json }, problems: [] });
-    expect(resolve({ [env]: written }, { [key]: json })).toMatchObject({
-      config: { [key]: meant },
-      problems: [],
+describe.each(rows)(
+  "$key",
+  ({ key, env, fallback, text: [written, meant], json, beside, ...bad }) => {
+    test("has its default", () => {
+      expect(resolve().config[key]).toEqual(fallback);
     });
-  });
 
-  test.each(["", "  ", undefined])("treats the variable %j as unset", (blank) => {
-    expect(resolve({ [env]: blank }, { [key]: json })).toMatchObject({
-      config: { [key]: json },
-      problems: [],
+    test("comes from the plugin config, and the environment goes before it", () => {
+      expect(resolve({}, { ...beside, [key]: json })).toMatchObject({
+        config: { [key]: json },
+        problems: [],
+      });
+      expect(resolve({ [env]: written }, { ...beside, [key]: json })).toMatchObject({
+        config: { [key]: meant },
+        problems: [],
+      });
     });
-  });
 
-  test.each([null, ""])("treats %j in the plugin config as unset", (blank) => {
-    const { config, problems } = resolve({}, { [key]: blank });
-    expect([config[key], problems]).toEqual([fallback, []]);
-  });
+    test.each(["", "  ", undefined])("treats the variable %j as unset", (blank) => {
+      expect(resolve({ [env]: blank }, { ...beside, [key]: json })).toMatchObject({
+        config: { [key]: json },
+        problems: [],
+      });
+    });
 
-  test("refuses bad text with a sentence and uses the plugin config", () => {
-    for (const value of bad.badText) {
-      const { config, problems } = resolve({ [env]: value }, { [key]: json });
-      expect(config[key], value).toEqual(json);
-      expect(problems, value).toHaveLength(1);
-      for (const part of [key, env, bad.allowed, value.slice(0, 3).replace("\0", "\\x00")]) {
-        expect(problems[0]).toContain(part);
+    test.each([null, ""])("treats %j in the plugin config as unset", (blank) => {
+      const { config, problems } = resolve({}, { [key]: blank });
+      expect([config[key], problems]).toEqual([fallback, []]);
+    });
+
+    test("refuses bad text with a sentence and uses the plugin config", () => {
+      for (const value of bad.badText) {
+        const { config, problems } = resolve({ [env]: value }, { [key]: json });
+        expect(config[key], value).toEqual(json);
+        expect(problems, value).toHaveLength(1);
+        for (const part of [key, env, bad.allowed, value.slice(0, 3).replace("\0", "\\x00")]) {
+          expect(problems[0]).toContain(part);
+        }
       }
-    }
-  });
+    });
 
-  test("refuses bad JSON with a sentence and uses the default", () => {
-    for (const value of bad.badJson) {
-      if (Array.isArray(value) && value.length === 0 && Array.isArray(fallback)) continue;
-      const { config, problems } = resolve({}, { [key]: value });
-      expect(config[key], JSON.stringify(value)).toEqual(fallback);
-      expect(problems, JSON.stringify(value)).toHaveLength(1);
-      expect(problems[0]).toContain(`${key} is `);
-      expect(problems[0]).toContain(bad.allowed);
-    }
-  });
-});
+    test("refuses bad JSON with a sentence and uses the default", () => {
+      for (const value of bad.badJson) {
+        if (Array.isArray(value) && value.length === 0 && Array.isArray(fallback)) continue;
+        const { config, problems } = resolve({}, { [key]: value });
+        expect(config[key], JSON.stringify(value)).toEqual(fallback);
+        expect(problems, JSON.stringify(value)).toHaveLength(1);
+        expect(problems[0]).toContain(`${key} is `);
+        expect(problems[0]).toContain(bad.allowed);
+      }
+    });
+  },
+);
 
 test.each([
   ["true", true],
@@ -246,6 +254,40 @@ test("with two bad layers both are reported and the default is used", () => {
     "freshTailCount, set by LCM_FRESH_TAIL_COUNT, is '20k' but must be a whole number, at least 1; using 32 instead.",
     "freshTailCount is -1 but must be a whole number, at least 1; using 32 instead.",
   ]);
+});
+
+describe("the provider of the summary model", () => {
+  test.each([
+    ["a model without one", "small", "acme"],
+    ["a model that names the same", "acme/small", "acme"],
+  ])("is taken beside %s", (_, summaryModel, summaryProvider) => {
+    expect(resolve({}, { summaryModel, summaryProvider })).toMatchObject({
+      config: { summaryModel, summaryProvider },
+      problems: [],
+    });
+  });
+
+  test("is named and ignored without a model, whatever layer it is from", () => {
+    const problem =
+      "summaryProvider (LCM_SUMMARY_PROVIDER) is 'acme' but no summaryModel (LCM_SUMMARY_MODEL) is set; the provider is ignored until one is.";
+    const sources = [
+      resolve({ LCM_SUMMARY_PROVIDER: "acme" }),
+      resolve({}, { summaryProvider: "acme" }),
+    ];
+    for (const { config, problems } of sources) {
+      expect(problems).toEqual([problem]);
+      expect(config).toEqual(resolve().config);
+    }
+  });
+
+  test("is named and ignored beside a model that names another", () => {
+    const model = { summaryModel: "other/small" };
+    const { config, problems } = resolve({ LCM_SUMMARY_PROVIDER: "acme" }, model);
+    expect(problems).toEqual([
+      "summaryProvider (LCM_SUMMARY_PROVIDER) is 'acme' but summaryModel (LCM_SUMMARY_MODEL) is 'other/small', which names its provider itself; 'acme' is ignored.",
+    ]);
+    expect(config).toEqual(resolve({}, model).config);
+  });
 });
 
 describe("old names", () => {

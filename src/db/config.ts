@@ -53,7 +53,22 @@ export function resolveConfig(sources: ConfigSources): ResolvedConfig {
   });
   problems.push(...unknownKeys(pluginConfig), ...unknownEnv(sources.env));
   // Every value passed its key's schema or is the schema's own default.
-  return { config: Object.fromEntries(values) as unknown as LcmConfig, problems };
+  const config = Object.fromEntries(values) as unknown as LcmConfig;
+  return { config: withUsableProvider(config, problems), problems };
+}
+
+/** OpenClaw takes a provider only as the first part of a model's name, so it needs a model without one. */
+function withUsableProvider(config: LcmConfig, problems: string[]): LcmConfig {
+  const { summaryModel, summaryProvider } = config;
+  const isNamed = summaryModel.includes("/") && !summaryModel.startsWith(`${summaryProvider}/`);
+  if (summaryProvider === "" || (summaryModel !== "" && !isNamed)) return config;
+  const subject = `summaryProvider (LCM_SUMMARY_PROVIDER) is ${show(summaryProvider)}`;
+  problems.push(
+    summaryModel === ""
+      ? `${subject} but no summaryModel (LCM_SUMMARY_MODEL) is set; the provider is ignored until one is.`
+      : `${subject} but summaryModel (LCM_SUMMARY_MODEL) is ${show(summaryModel)}, which names its provider itself; ${show(summaryProvider)} is ignored.`,
+  );
+  return { ...config, summaryProvider: "" };
 }
 
 function resolveKey(

@@ -163,7 +163,7 @@ export const LcmConfigSchema = Type.Object({
     "LCM_SUMMARY_PROVIDER",
     "the provider OpenClaw uses",
     "Summary provider",
-    "Provider of the summary model, when the model's name does not carry it.",
+    "Provider of the summary model, when the model's name does not carry it. Ignored, with a warning, without a summary model or beside one that names another provider.",
   ),
   summaryFormat: Type.Union([Type.Literal("full"), Type.Literal("compact")], {
     kind: "choice",
@@ -242,7 +242,7 @@ export const LcmConfigSchema = Type.Object({
   statelessSessionPatterns: patterns(
     "LCM_STATELESS_SESSION_PATTERNS",
     "Stateless sessions",
-    "Session keys that may read what is stored but add nothing to it. Same patterns.",
+    "Session keys that add nothing to what is stored. Same patterns. The report names them apart from ignored ones.",
   ),
 });
 
