@@ -31,6 +31,12 @@ export const NOTHING_STORED: CompactAnswer = {
   reason: "nothing to compact: nothing of this session is stored yet",
 };
 
+/** What came of it, as the end of a sentence. */
+export function inWords({ reason, result }: CompactAnswer): string {
+  if (!result) return reason ?? "nothing was done";
+  return `${result.tokensBefore} tokens became ${result.tokensAfter}`;
+}
+
 /** The host gives up on a compaction after three minutes. */
 const MANUAL_MS = 150_000;
 /** What an overflow aims for: so much of the threshold, and less with every further try. */

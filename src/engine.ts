@@ -4,7 +4,13 @@
 // store: failing keeps the turn in the host's outbox, an answer would lose it.
 
 import { recallGuidance } from "./assembler/guidance.js";
-import { type CompactAnswer, compactByHand, compactNow, NOTHING_STORED } from "./compact-call.js";
+import {
+  type CompactAnswer,
+  compactByHand,
+  compactNow,
+  inWords,
+  NOTHING_STORED,
+} from "./compact-call.js";
 import { retryWhileBusy } from "./db/connection.js";
 import type { LcmConfig } from "./db/config.js";
 import { ENGINE_INFO } from "./engine-info.js";
@@ -177,10 +183,13 @@ export class LcmContextEngine {
     const session = this.#kept(call);
     if (!session) return NOTHING_STORED;
     try {
-      const isManual = call.runtimeContext?.trigger === "manual";
-      return await this.#track(
-        isManual ? this.#compactByHand(session, call) : this.#compactNow(session, call),
+      const trigger = call.runtimeContext?.trigger;
+      const answer = await this.#track(
+        trigger === "manual" ? this.#compactByHand(session, call) : this.#compactNow(session, call),
       );
+      const asked = `OpenClaw asked to compact ${session.sessionKey} (${String(trigger)})`;
+      this.#deps.log.info(`${asked}: ${inWords(answer)}`);
+      return answer;
     } catch (error) {
       const reason = tellTrouble(this.#deps, `${session.sessionKey} could not be compacted`, error);
       return { ok: false, compacted: false, reason };

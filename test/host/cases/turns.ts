@@ -1,8 +1,14 @@
 // Ordinary turns, and rows that the host never commits.
 
 import { describe, expect, test } from "vitest";
+import { prose } from "../../support/prose.js";
+import type { RecordedRequest } from "../harness/model-types.js";
 import { waitUntil } from "../harness/wait-until.js";
+import { requestTokens } from "../support/summary-script.js";
 import type { World } from "../support/world.js";
+
+/** Of the model `fake-2`. */
+const SMALL_WINDOW = 32_000;
 
 /** Comes first: nothing has run through the plugin yet. */
 export function firstContact(world: () => World): void {
@@ -140,14 +146,35 @@ export function turns(world: () => World): void {
       expect(world().memory.events(key)).toEqual({ gap: 1 });
     });
 
-    test("a switch to a model with a smaller window goes on", async () => {
+    test("a history of 58,000 tokens goes on in a window of 32,000", async () => {
       const key = "agent:main:smaller";
-      for (const text of ["one", "two"]) await world().turn(key, text);
+      for (let turn = 1; turn <= 16; turn += 1) {
+        await world().turn(key, `LARGE-${turn} ${prose(3_000, turn)}`);
+      }
+      expect(requestTokens(requestsOf(key, "fake-1").at(-1)!)).toBeGreaterThan(58_000);
       await world().host.rpc("sessions.patch", { key, model: "fake/fake-2" });
-      for (const text of ["three", "four"]) await world().turn(key, text);
-      expect(world().model.requests.at(-1)?.model).toBe("fake-2");
+      const from = world().host.log.length;
+      // By chat, because the host demands space before a turn on no other route.
+      await world().chat(key, "in less room", " to: in less room");
+      expect(world().host.log.slice(from)).toMatch(
+        /asked to compact agent:main:smaller \(budget\): [^]*\[context-overflow-precheck\]/,
+      );
+      expect(await world().turn(key, "and on")).toContain("to: and on");
+      const small = requestsOf(key, "fake-2");
+      expect(small).toHaveLength(2);
+      for (const request of small) {
+        expect(requestTokens(request)).toBeLessThan(SMALL_WINDOW);
+        const shown = request.messages.map(({ text }) => text).join("\n");
+        expect(shown).toMatch(/<folded messages="\d+"[^]* LARGE-16 /);
+      }
       await world().expectStored(key);
       await world().expectReceiptAtHead(key);
     });
   });
+
+  function requestsOf(key: string, model: string): RecordedRequest[] {
+    return world().model.requests.filter(
+      (request) => request.sessionKey === key && request.model === model,
+    );
+  }
 }
