@@ -3,6 +3,7 @@
 
 import { spawnSync } from "node:child_process";
 import {
+  chmodSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -225,6 +226,15 @@ describe("the report on a store that nobody has tried yet", () => {
       expect(filesIn(dirname(dirname(gateway.path)))).toEqual(before);
     },
   );
+
+  // Root may write anywhere.
+  it.runIf(process.getuid?.() !== 0)("a database in a directory that is read-only", async () => {
+    const directory = temporaryDirectory();
+    chmodSync(directory, 0o500);
+    const report = await reportOf(new Gateway(join(directory, "state", "lcm.db")));
+    expect(report).toMatchObject(isBroken);
+    expect(report.error).toMatch(/check the directory's owner and permissions/);
+  });
 
   it("an open database that has no room left, and then has", async () => {
     const gateway = new Gateway();
