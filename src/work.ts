@@ -122,9 +122,10 @@ function modelContext(deps: WorkDependencies, signal: AbortSignal): ModelContext
 
 /** `provider/model` as the operator asks for it; empty for the host's own choice. */
 export function requestedModel({ summaryModel, summaryProvider }: LcmConfig): string {
-  if (summaryModel === "" || summaryProvider === "" || summaryModel.includes("/"))
-    return summaryModel;
-  return `${summaryProvider}/${summaryModel}`;
+  if (summaryModel === "" || summaryProvider === "") return summaryModel;
+  // A provider may serve models of others, so a name with a slash need not name its provider.
+  const isNamed = summaryModel.startsWith(`${summaryProvider}/`);
+  return isNamed ? summaryModel : `${summaryProvider}/${summaryModel}`;
 }
 
 export function currentAccess({

@@ -263,13 +263,18 @@ describe.each(effects)("$key", ({ env, base = {}, see, ...seen }) => {
   });
 });
 
-test("a provider that can have no effect is named in the report", async () => {
-  for (const model of [{}, { LCM_SUMMARY_MODEL: "other/small" }]) {
-    const world = createWorld({ LCM_SUMMARY_PROVIDER: "acme", ...model });
-    expect(await report(world)).toMatch(/^Configuration: summaryProvider .* is 'acme' but /m);
-    const requests = (await compacted(world, 20)).requests.map((request) => request.model);
-    expect(new Set(requests)).toEqual(new Set([model.LCM_SUMMARY_MODEL ?? ""]));
-  }
+test.each([
+  ["a name that begins with it", "acme/small", "acme/small"],
+  ["a name of another's model, which it serves", "other/small", "acme/other/small"],
+])("the provider of the summary model is put before its name once: %s", async (_, model, asked) => {
+  const world = createWorld({ LCM_SUMMARY_PROVIDER: "acme", LCM_SUMMARY_MODEL: model });
+  expect((await compacted(world, 20)).requests[0]?.model).toBe(asked);
+});
+
+test("a provider without a model is named in the report", async () => {
+  const world = createWorld({ LCM_SUMMARY_PROVIDER: "acme" });
+  expect(await report(world)).toMatch(/^Configuration: summaryProvider .* is 'acme' but /m);
+  expect((await compacted(world, 20)).requests[0]?.model).toBe("");
 });
 
 function createWorld(env: Record<string, string>): World {

@@ -260,6 +260,7 @@ describe("the provider of the summary model", () => {
   test.each([
     ["a model without one", "small", "acme"],
     ["a model that names the same", "acme/small", "acme"],
+    ["a model of another that it serves", "other/small", "acme"],
   ])("is taken beside %s", (_, summaryModel, summaryProvider) => {
     expect(resolve({}, { summaryModel, summaryProvider })).toMatchObject({
       config: { summaryModel, summaryProvider },
@@ -278,15 +279,6 @@ describe("the provider of the summary model", () => {
       expect(problems).toEqual([problem]);
       expect(config).toEqual(resolve().config);
     }
-  });
-
-  test("is named and ignored beside a model that names another", () => {
-    const model = { summaryModel: "other/small" };
-    const { config, problems } = resolve({ LCM_SUMMARY_PROVIDER: "acme" }, model);
-    expect(problems).toEqual([
-      "summaryProvider (LCM_SUMMARY_PROVIDER) is 'acme' but summaryModel (LCM_SUMMARY_MODEL) is 'other/small', which names its provider itself; 'acme' is ignored.",
-    ]);
-    expect(config).toEqual(resolve({}, model).config);
   });
 });
 

@@ -57,16 +57,12 @@ export function resolveConfig(sources: ConfigSources): ResolvedConfig {
   return { config: withUsableProvider(config, problems), problems };
 }
 
-/** OpenClaw takes a provider only as the first part of a model's name, so it needs a model without one. */
+/** OpenClaw takes a provider only as the first part of a model's name, so it needs a model. */
 function withUsableProvider(config: LcmConfig, problems: string[]): LcmConfig {
   const { summaryModel, summaryProvider } = config;
-  const isNamed = summaryModel.includes("/") && !summaryModel.startsWith(`${summaryProvider}/`);
-  if (summaryProvider === "" || (summaryModel !== "" && !isNamed)) return config;
-  const subject = `summaryProvider (LCM_SUMMARY_PROVIDER) is ${show(summaryProvider)}`;
+  if (summaryProvider === "" || summaryModel !== "") return config;
   problems.push(
-    summaryModel === ""
-      ? `${subject} but no summaryModel (LCM_SUMMARY_MODEL) is set; the provider is ignored until one is.`
-      : `${subject} but summaryModel (LCM_SUMMARY_MODEL) is ${show(summaryModel)}, which names its provider itself; ${show(summaryProvider)} is ignored.`,
+    `summaryProvider (LCM_SUMMARY_PROVIDER) is ${show(summaryProvider)} but no summaryModel (LCM_SUMMARY_MODEL) is set; the provider is ignored until one is.`,
   );
   return { ...config, summaryProvider: "" };
 }

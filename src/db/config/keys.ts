@@ -163,7 +163,7 @@ export const LcmConfigSchema = Type.Object({
     "LCM_SUMMARY_PROVIDER",
     "the provider OpenClaw uses",
     "Summary provider",
-    "Provider of the summary model, when the model's name does not carry it. Ignored, with a warning, without a summary model or beside one that names another provider.",
+    "Provider of the summary model, put before its name where it does not begin with it. Ignored, with a warning, without a summary model.",
   ),
   summaryFormat: Type.Union([Type.Literal("full"), Type.Literal("compact")], {
     kind: "choice",
