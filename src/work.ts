@@ -57,7 +57,9 @@ export async function visit(deps: WorkDependencies, visiting: Visit): Promise<Vi
   if (mode === "forced") stores.work.revokeLease(conversationId);
   if (!takeLease(deps, visiting)) return { kind: "taken" };
   const end = performance.now() + visiting.forMs;
-  const idleAt = isoAt(Date.parse(conversation.updatedAt) + config.promptCacheMinutes * 60_000);
+  // A clock that was put back leaves the last turn in the future.
+  const lastUse = Math.min(Date.parse(conversation.updatedAt), deps.now());
+  const idleAt = isoAt(lastUse + config.promptCacheMinutes * 60_000);
   const mayGoOn = (): boolean => performance.now() < end && takeLease(deps, visiting);
   try {
     const asking = modelContext(deps, visiting.signal);

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { LcmContextEngine } from "../src/engine.js";
 import { openLcm } from "../src/lcm.js";
+import { isoAt } from "../src/time-format.js";
 import { Worker } from "../src/worker.js";
 import type { ModelRequest } from "../src/types.js";
 import { Chat, type ChatOptions } from "./support/chat.js";
@@ -15,6 +16,8 @@ import { lockHere } from "./support/lock.js";
 import { bundle } from "./support/processes.js";
 import { recordingLog } from "./support/recording-log.js";
 import { obedient } from "./support/summarizers.js";
+
+const DAY_MS = 24 * 3_600_000;
 
 /** A chat in which a leaf is due and nobody has worked yet. */
 async function withDebt(options: ChatOptions = {}): Promise<Chat> {
@@ -162,6 +165,26 @@ describe("two processes", () => {
     work.postpone(work.debtOf(chat.conversation)!, far);
     await chat.work();
     expect(chat.summaries()).toHaveLength(1);
+  });
+});
+
+describe("a clock that ran ahead and is put right", () => {
+  it("leaves nodes that wait for an idle hour waiting, and the worker at rest", async () => {
+    const chat = new Chat();
+    while (chat.summaries().length === 0) await chat.turns(1);
+    expect(chat.shownSummaries()).toEqual([]);
+    chat.stores.work.noteDebt(chat.conversation, isoAt(chat.host.tick(-3 * DAY_MS)));
+    let looks = 0;
+    const deps = { ...chat.lcm, now: chat.host.now, log: recordingLog() };
+    const visit = { ...deps, model: undefined, timing: { callMs: 200, gapMs: 0 } };
+    const open = () => ((looks += 1) <= 20 ? visit : undefined);
+    await new Worker({ open, log: deps.log }).drain();
+    expect(looks).toBe(2);
+    chat.host.tick(DAY_MS);
+    await chat.turns(1);
+    chat.host.tick(3_600_000);
+    await chat.work();
+    expect(chat.shownSummaries()).toHaveLength(1);
   });
 });
 
