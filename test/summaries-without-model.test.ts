@@ -1,7 +1,7 @@
 // Models that fail, cost money, come back: the conversation goes on, nothing pretends to be a good
 // summary, and nobody is surprised by a bill.
 
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { renderReport } from "../src/cli/render-report.js";
 import { makeReport } from "../src/cli/report.js";
 import { openLcm } from "../src/lcm.js";
@@ -209,6 +209,42 @@ describe("the daily budget", () => {
     expect(model.calls).toBeGreaterThan(spent);
   });
 
+  it("is remembered across a restart", async () => {
+    const model = switchable();
+    model.works = true;
+    const config = { summaryTokensPerDay: 12_000 };
+    const chat = new Chat({ summarize: model, config });
+    await chat.turns(80);
+    const spent = model.calls;
+    const again = openLcm({
+      databasePath: chat.stores.db.path,
+      transcript: chat.host,
+      now: chat.host.now,
+      summarize: model,
+      config,
+    });
+    onTestFinished(() => again.close());
+    chat.stores.work.noteDebt(chat.conversation, new Date(chat.host.now()).toISOString());
+    await again.worker.drain();
+    expect(model.calls).toBe(spent);
+    chat.host.tick(24 * 60 * MINUTE);
+    await again.worker.drain();
+    expect(model.calls).toBeGreaterThan(spent);
+  });
+
+  it("is not used up by calls of a day that has not come, when a clock ran ahead", async () => {
+    const model = switchable();
+    model.works = true;
+    const chat = new Chat({ summarize: model, config: { summaryTokensPerDay: 12_000 } });
+    chat.host.tick(7 * 24 * 60 * MINUTE);
+    await chat.turns(80);
+    const spent = model.calls;
+    chat.host.tick(-6 * 24 * 60 * MINUTE);
+    await chat.turns(1);
+    expect(model.calls).toBeGreaterThan(spent);
+    expect(await report(chat)).toMatch(/Summaries today: \d calls?, /);
+  });
+
   it("in dollars counts what the host tells", async () => {
     const model = switchable();
     Object.assign(model, { works: true, costUsd: 0.4 });
@@ -239,7 +275,7 @@ describe("the daily budget", () => {
     while ((await chat.turn(), chat.viewTokens < 11_500));
     const working = chat.work();
     await new Promise((resolve) => setTimeout(resolve, 50));
-    const { calls, inputTokens } = chat.stores.attempts.spendSince("2026");
+    const { calls, inputTokens } = chat.stores.attempts.spendBetween("2026", "2027");
     expect(calls).toBe(1);
     expect(inputTokens).toBeGreaterThan(3_000);
     await chat.lcm.worker.stop();

@@ -105,13 +105,14 @@ export class AttemptStore {
     );
   }
 
-  /** What was spent since a moment. */
-  spendSince(from: string): Spend {
+  /** What was spent from one moment to another: a clock that ran ahead leaves rows beyond now. */
+  spendBetween(from: string, through: string): Spend {
     const row = this.#db.get<Spend>(
       `SELECT count(*) AS calls, coalesce(sum(input_tokens), 0) AS inputTokens,
               coalesce(sum(output_tokens), 0) AS outputTokens, sum(cost_usd) AS costUsd
-       FROM summary_attempts WHERE started_at >= ?`,
+       FROM summary_attempts WHERE started_at BETWEEN ? AND ?`,
       from,
+      through,
     );
     return row as Spend;
   }

@@ -24,7 +24,7 @@ export function modelAccess(
   now: string,
 ): ModelAccess {
   const dayStart = time.dayStart(now);
-  const budget = withinBudget(attempts.spendSince(dayStart), limits);
+  const budget = withinBudget(attempts.spendBetween(dayStart, now), limits);
   if (budget !== undefined) {
     return { allowed: false, reason: budget, until: nextDay(dayStart, time) };
   }
