@@ -240,8 +240,10 @@ describe("a turn in progress", () => {
     ];
     for (const row of rows) chat.host.append(chat.key, row);
     chat.host.unavailable = true;
-    const { messages } = await chat.look();
+    const { messages, systemPromptAddition } = await chat.look();
     expect(messages.slice(0, known.messages.length)).toEqual(known.messages);
+    expect(systemPromptAddition).toMatch(/^## Recalling earlier conversation/);
+    expect(systemPromptAddition).toBe(known.systemPromptAddition);
     expect(messages.slice(known.messages.length)).toEqual(rows);
     chat.host.unavailable = false;
     expect((await chat.look()).messages).toEqual(messages);
@@ -253,8 +255,9 @@ describe("a turn in progress", () => {
     chat.host.unavailable = true;
     const paste = (seed: number): AgentMessage => userMessage(prose(3_000, seed), chat.host.tick());
     for (let seed = 0; seed < 20; seed += 1) chat.host.append(chat.key, paste(seed));
-    const { messages, estimatedTokens } = await chat.look();
+    const { messages, estimatedTokens, systemPromptAddition } = await chat.look();
     expect(estimatedTokens).toBeLessThanOrEqual(17_842);
+    expect(systemPromptAddition).toBeUndefined();
     expect(String(messages[0]?.["content"])).toMatch(/^<folded messages="\d+">/);
     expect(messages.at(-1)).toEqual(chat.hostMessages.at(-1));
   });
