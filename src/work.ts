@@ -41,8 +41,8 @@ export interface Visit {
 
 export type VisitOutcome = WorkOutcome | { readonly kind: "taken" };
 
-/** Longer than any single step: a call of a minute, and what comes around it. */
-const LEASE_MS = 90_000;
+/** Longer than any single step: two calls of a minute, and what comes around them. */
+const LEASE_MS = 150_000;
 const NO_MODEL_PAUSE_MS = 3_600_000;
 
 export async function visit(deps: WorkDependencies, visiting: Visit): Promise<VisitOutcome> {
@@ -143,7 +143,17 @@ export function currentAccess({
 }
 
 function takeLease({ stores, now }: WorkDependencies, { conversationId, holder }: Visit): boolean {
-  const times = { now: isoAt(now()), expiresAt: isoAt(now() + LEASE_MS) };
   const { db, work } = stores;
-  return db.transaction(() => work.lease(conversationId, holder, times), "relaxed");
+  // The clock is read inside, where nobody else writes: what waited for the lock would come with a
+  // time from before the lease it finds.
+  const take = (): boolean => {
+    const at = now();
+    const [expiresAt, farthest] = [at + LEASE_MS, at + 2 * LEASE_MS].map(isoAt);
+    return work.lease(conversationId, holder, {
+      now: isoAt(at),
+      expiresAt: expiresAt as string,
+      farthest: farthest as string,
+    });
+  };
+  return db.transaction(take, "relaxed");
 }

@@ -11,11 +11,12 @@ import { openLcm } from "../src/lcm.js";
 import { isoAt } from "../src/time-format.js";
 import { Worker } from "../src/worker.js";
 import type { ModelRequest } from "../src/types.js";
+import { visit, type VisitOutcome } from "../src/work.js";
 import { Chat, type ChatOptions } from "./support/chat.js";
 import { lockHere } from "./support/lock.js";
 import { bundle } from "./support/processes.js";
 import { recordingLog } from "./support/recording-log.js";
-import { obedient } from "./support/summarizers.js";
+import { obedient, type Summarizer } from "./support/summarizers.js";
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -40,6 +41,17 @@ function workerOf(chat: Chat, summarize: (request: ModelRequest) => Promise<stri
   const worker = new Worker({ open: () => deps, log: deps.log, pollMs: 5 });
   onTestFinished(() => worker.stop());
   return worker;
+}
+
+function visitBy(holder: string, chat: Chat, summarize: Summarizer): Promise<VisitOutcome> {
+  const { stores, lcm, host, conversation } = chat;
+  const model = async (request: ModelRequest) => ({ text: String(await summarize(request)) });
+  const timing = { callMs: 60_000, gapMs: 0 };
+  const { signal } = new AbortController();
+  return visit(
+    { stores, config: lcm.config, model, now: host.now, log: recordingLog(), timing },
+    { conversationId: conversation, mode: "background", signal, forMs: 60_000, holder },
+  );
 }
 
 async function until(holds: () => boolean): Promise<void> {
@@ -150,11 +162,38 @@ describe("two processes", () => {
     await during.worker.drain();
     expect(summarize.requests).toEqual([]);
 
-    ahead = 2 * 60_000;
+    ahead = 3 * 60_000;
     await during.worker.drain();
     expect(summarize.requests).toHaveLength(1);
     expect(chat.summaries()).toEqual([{ depth: 0, level: "normal", count: 1 }]);
     during.close();
+  });
+
+  it("share no conversation, however long one step of the other takes within its calls' limits", async () => {
+    const paid = obedient();
+    const outcomes: unknown[] = [];
+    const chat: Chat = await withDebt({
+      summarize: async () => {
+        // The first call takes its minute, the second most of its.
+        chat.host.tick(58_000);
+        outcomes.push(await visitBy("other", chat, paid));
+        return "an answer without a footer";
+      },
+    });
+    await chat.work();
+    expect(outcomes.slice(0, 2)).toEqual([{ kind: "taken" }, { kind: "taken" }]);
+    expect(paid.requests).toEqual([]);
+  });
+
+  it("can not take a lease from each other by a clock that was read a little earlier", async () => {
+    const chat = await withDebt();
+    const outcomes: unknown[] = [];
+    await visitBy("first", chat, async () => {
+      chat.host.tick(-5);
+      outcomes.push(await visitBy("second", chat, obedient()));
+      return "";
+    });
+    expect(outcomes[0]).toEqual({ kind: "taken" });
   });
 
   it("are not kept waiting by a lease or a debt from a clock that ran ahead", async () => {
