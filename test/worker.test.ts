@@ -10,8 +10,8 @@ import { LcmContextEngine } from "../src/engine.js";
 import { openLcm } from "../src/lcm.js";
 import { isoAt } from "../src/time-format.js";
 import { Worker } from "../src/worker.js";
-import type { ModelRequest } from "../src/types.js";
-import { visit, type VisitOutcome } from "../src/work.js";
+import type { Model, ModelRequest } from "../src/types.js";
+import { visit, type VisitOutcome, workSlice } from "../src/work.js";
 import { Chat, type ChatOptions } from "./support/chat.js";
 import { lockHere } from "./support/lock.js";
 import { bundle } from "./support/processes.js";
@@ -251,4 +251,54 @@ describe("without a worker", () => {
     await engine.maintain({ ...host.ref(chat.key) });
     expect(chat.summaries()).toEqual([{ depth: 0, level: "normal", count: 1 }]);
   });
+
+  it("a call that was begun may end, however slow the model is, and no further one begins", async () => {
+    const chat = await withDebt();
+    const summarize = obedient();
+    const slow = async (request: ModelRequest) => {
+      await sleep(100);
+      return { text: String(await summarize(request)) };
+    };
+    await slice(chat, slow);
+    expect(chat.summaries()).toEqual([{ depth: 0, level: "normal", count: 1 }]);
+    for (let turn = 0; turn < 20; turn += 1) await chat.turn();
+    await slice(chat, slow);
+    expect(summarize.requests).toHaveLength(2);
+    expect(chat.summaries()).toEqual([{ depth: 0, level: "normal", count: 2 }]);
+  });
+
+  it("a slow answer that is not good is not asked for again while the next turn waits", async () => {
+    const chat = await withDebt();
+    let calls = 0;
+    await slice(chat, async () => {
+      calls += 1;
+      await sleep(100);
+      return { text: "an answer without a footer" };
+    });
+    expect(calls).toBe(1);
+    expect(chat.summaries()).toEqual([{ depth: 0, level: "deterministic", count: 1 }]);
+  });
+
+  it("the host can end a call, and nothing of it is stored", async () => {
+    const chat = await withDebt();
+    const stop = new AbortController();
+    await slice(
+      chat,
+      () => {
+        stop.abort();
+        return new Promise(() => undefined);
+      },
+      stop.signal,
+    );
+    expect(chat.stores.attempts.recent(9)).toMatchObject([{ outcome: "aborted" }]);
+    expect(chat.summaries()).toEqual([]);
+  });
 });
+
+/** A slice of maintenance in which no call is begun after 50 ms. */
+function slice(chat: Chat, model: Model, signal?: AbortSignal): Promise<void> {
+  const { stores, lcm, host } = chat;
+  const timing = { callMs: 60_000, gapMs: 0 };
+  const deps = { stores, config: lcm.config, model, now: host.now, log: recordingLog(), timing };
+  return workSlice(deps, host.ref(chat.key), signal, 50);
+}

@@ -35,6 +35,8 @@ export interface ModelContext {
   /** Empty for the host's own choice. */
   readonly requestedModel: string;
   readonly access: () => ModelAccess;
+  /** Asked before every call, also before the second one of a step. */
+  readonly mayCall: () => boolean;
   readonly timing: CallTiming;
   readonly signal: AbortSignal;
 }
@@ -74,7 +76,7 @@ export function makeNodeNow(
 /** `heals` is the node that the answer is to supersede, if any. */
 export function ask(
   { stores, conversationId, prompts, now }: CompactionContext,
-  { model, requestedModel, access, timing, signal }: ModelContext,
+  { model, requestedModel, mayCall, timing, signal }: ModelContext,
   task: SummaryTask,
   heals: SummaryId | null,
 ): Promise<SummaryResult> {
@@ -87,7 +89,7 @@ export function ask(
     prompts,
     timing,
     signal,
-    mayCall: () => access().allowed,
+    mayCall,
     begin: (attempt) =>
       db.transaction(() => attempts.begin({ ...shared, ...attempt }, at()), "relaxed"),
     end: (attempt, end) => db.transaction(() => attempts.end(attempt, end, at()), "relaxed"),

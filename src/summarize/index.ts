@@ -42,7 +42,7 @@ export const CALL_TIMING: CallTiming = { callMs: 60_000, gapMs: 250 };
 
 export interface SummarizeDependencies {
   readonly model: Model | undefined;
-  /** Asked before every call: false once the budget is spent or the breaker open. */
+  /** Asked before every call: false once the budget is spent, the breaker open or the time up. */
   readonly mayCall: () => boolean;
   readonly prompts: PromptSet;
   /** Empty for the host's own choice. */
