@@ -5,9 +5,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { renderReport } from "../src/cli/render-report.js";
 import { makeReport } from "../src/cli/report.js";
 import { openLcm } from "../src/lcm.js";
-import type { ModelRequest } from "../src/types.js";
+import type { ModelRequest, SummaryId } from "../src/types.js";
 import { Chat } from "./support/chat.js";
-import { HOSTILE, obedient, type Summarizer } from "./support/summarizers.js";
+import { depthOf, HOSTILE, obedient, sourceOf, type Summarizer } from "./support/summarizers.js";
 
 const MINUTE = 60_000;
 
@@ -112,15 +112,20 @@ describe("marked nodes", () => {
     const { db, summaries } = chat.stores;
     expect(summaries.marked(chat.conversation)).toEqual([]);
     expect(summaries.stale(chat.conversation)).toEqual([]);
-    const successors = db.all<{ old: string; times: number }>(
-      "SELECT summary_id AS old, count(*) AS times FROM supersessions GROUP BY 1 HAVING times > 1",
-    );
-    expect(successors).toEqual([]);
     expect(chat.covered()).toEqual(chat.branch());
-    const order = db.all<{ depth: number }>(
-      "SELECT s.depth FROM supersessions x JOIN summaries s ON s.summary_id = x.superseded_by ORDER BY s.rowid",
+    // Whatever a successor was built from is settled: it is never rebuilt itself.
+    const replaced = db.all<{ old: SummaryId; by: SummaryId }>(
+      "SELECT summary_id AS old, superseded_by AS by FROM supersessions",
     );
-    expect(order.map(({ depth }) => depth)).toEqual(order.map(({ depth }) => depth).toSorted());
+    const olds = new Set(replaced.map(({ old }) => old));
+    const gone = replaced.filter(({ by }) => chat.tree(by).some((id) => olds.has(id)));
+    expect(gone).toEqual([]);
+    const paid = db.all<{ heals: SummaryId; calls: number }>(
+      `SELECT heals, count(*) AS calls FROM summary_attempts
+       WHERE heals IS NOT NULL AND outcome = 'accepted' GROUP BY heals`,
+    );
+    expect(new Set(paid.map(({ heals }) => heals))).toEqual(olds);
+    expect(paid.filter(({ calls }) => calls > 1)).toEqual([]);
   });
 
   it("stay stored and unchanged, and their successors have the same sources", async () => {
@@ -182,6 +187,79 @@ describe("marked nodes", () => {
     await visits(other.worker);
     other.close();
     expect(calls.slice(8)).toEqual(Array.from({ length: 6 }, () => "other/model"));
+  });
+});
+
+describe("a node that no call gets better", () => {
+  /** A chat with marked nodes, and a model that works but for one of their sources. */
+  async function withBadNode(fail: () => Promise<string>) {
+    let works = false;
+    let bad = 0;
+    const good = obedient();
+    const summarize: Summarizer = async (request) => {
+      if (!works) throw new Error("503 overloaded");
+      const isBad = depthOf(request) === 0 && sourceOf(request).includes("PLANTED-1 ");
+      if (!isBad) return good(request);
+      bad += 1;
+      return fail();
+    };
+    const chat = new Chat({ summarize });
+    await chat.turns(50);
+    works = true;
+    chat.host.tick(45 * MINUTE);
+    return { chat, good, badCalls: () => bad };
+  }
+
+  async function visits(chat: Chat, count: number): Promise<void> {
+    for (let visit = 0; visit < count; visit += 1) {
+      const at = new Date(chat.host.tick(5 * MINUTE)).toISOString();
+      chat.stores.work.noteDebt(chat.conversation, at);
+      await chat.work();
+    }
+  }
+
+  it.each<[string, () => Promise<string>]>([
+    ["fails", () => Promise.reject(new Error("400 content policy"))],
+    ["never ends", () => new Promise(() => undefined)],
+  ])("does not keep the others from healing when its call %s", async (_how, fail) => {
+    const { chat, badCalls } = await withBadNode(fail);
+    const { summaries } = chat.stores;
+    expect(summaries.marked(chat.conversation).length).toBeGreaterThan(3);
+    await visits(chat, 2);
+    const left = summaries.many(summaries.marked(chat.conversation));
+    expect(left.filter(({ depth }) => depth === 0)).toHaveLength(1);
+    expect(badCalls()).toBeGreaterThan(0);
+  });
+
+  it("is left when the model has answered others three times meanwhile", async () => {
+    const { chat, good, badCalls } = await withBadNode(() => Promise.reject(new Error("400 no")));
+    const answers: number[] = [];
+    for (let turn = 0; turn < 80; turn += 1) {
+      const before = badCalls();
+      await chat.turns(1);
+      await visits(chat, 1);
+      if (badCalls() > before) answers.push(good.requests.length);
+    }
+    expect(new Set(answers).size).toBeGreaterThan(1);
+    expect(good.requests.length).toBeGreaterThan(answers.at(-1)!);
+    const bad = badCalls();
+    await visits(chat, 20);
+    expect(badCalls()).toBe(bad);
+    expect(chat.stores.summaries.marked(chat.conversation)).toHaveLength(1);
+    expect(chat.covered()).toEqual(chat.branch());
+  });
+
+  it("is healed after an outage, during which it is asked for less and less", async () => {
+    const model = switchable();
+    const chat = new Chat({ summarize: model });
+    await chat.turns(50);
+    const before = model.calls;
+    await visits(chat, 24 * 12);
+    expect(model.calls - before).toBeLessThan(20);
+    model.works = true;
+    await chat.turns(20);
+    await visits(chat, 12);
+    expect(chat.stores.summaries.marked(chat.conversation)).toEqual([]);
   });
 });
 
