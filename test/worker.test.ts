@@ -196,6 +196,42 @@ describe("two processes", () => {
     expect(outcomes[0]).toEqual({ kind: "taken" });
   });
 
+  it.each([1, 2, 3])("publish what is prepared once (round %i)", async () => {
+    const script = await bundle(new URL("support/compacting.ts", import.meta.url));
+    const config = { contextThreshold: 0.6 };
+    const chat = new Chat({ config });
+    const threshold = 0.6 * 17_842;
+    await chat.turn();
+    while (chat.viewTokens <= threshold || chat.summaries().length === 0) {
+      if (chat.viewTokens <= threshold) await chat.work();
+      await chat.turn();
+    }
+    const [prepared, version] = [chat.allSummaries(), chat.version];
+    expect(chat.shownSummaries()).toEqual([]);
+    const facts = [JSON.stringify(chat.host.ref(chat.key)), JSON.stringify(config)];
+    const children = [1, 2].map(() => {
+      const args = ["--no-warnings", script, chat.stores.db.path, ...facts];
+      const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+      onTestFinished(() => void child.kill("SIGKILL"));
+      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+      return { child, lines };
+    });
+    await Promise.all(children.map(({ lines }) => lines.next()));
+    for (const { child } of children) child.stdin.write(String(Date.now() + 100));
+    const answers = await Promise.all(
+      children.map(async ({ lines }) => JSON.parse(String((await lines.next()).value))),
+    );
+    // Whoever comes second finds the space free, or waits for the lock and sees it become so.
+    expect(answers).toContainEqual({ ok: true, compacted: true, result: expect.anything() });
+    for (const answer of answers) {
+      expect(answer.compacted || answer.reason === "below threshold").toBe(true);
+    }
+    expect(chat.version).toBe(version + 1);
+    expect(chat.allSummaries()).toEqual(prepared);
+    expect(chat.shownSummaries()).toEqual(prepared);
+    expect(chat.covered()).toEqual(chat.branch());
+  });
+
   it("are not kept waiting by a lease or a debt from a clock that ran ahead", async () => {
     const chat = await withDebt();
     const { work, db } = chat.stores;
