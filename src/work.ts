@@ -123,7 +123,7 @@ function modelContext(
   { signal, isWaitedFor = false }: Visit,
   hasTime: () => boolean,
 ): ModelContext {
-  const { config, model, timing } = deps;
+  const { config, model, timing, log } = deps;
   const access = (): ModelAccess => currentAccess(deps);
   return {
     model,
@@ -132,6 +132,7 @@ function modelContext(
     mayCall: () => access().allowed && (!isWaitedFor || hasTime()),
     timing,
     signal,
+    log,
   };
 }
 

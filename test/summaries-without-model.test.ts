@@ -4,9 +4,11 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { renderReport } from "../src/cli/render-report.js";
 import { makeReport } from "../src/cli/report.js";
+import { LcmError } from "../src/errors.js";
 import { openLcm } from "../src/lcm.js";
 import type { ModelRequest, SummaryId } from "../src/types.js";
 import { Chat } from "./support/chat.js";
+import { recordingLog } from "./support/recording-log.js";
 import { depthOf, HOSTILE, obedient, sourceOf, type Summarizer } from "./support/summarizers.js";
 
 const MINUTE = 60_000;
@@ -187,6 +189,39 @@ describe("marked nodes", () => {
     await visits(other.worker);
     other.close();
     expect(calls.slice(8)).toEqual(Array.from({ length: 6 }, () => "other/model"));
+  });
+});
+
+describe("a model that the host's policy refuses", () => {
+  const REFUSAL = 'OpenClaw does not let lossless-claw use "x/y". Set allowModelOverride.';
+
+  it("is asked once, the log and the report say what to do, and the conversation goes on", async () => {
+    const log = recordingLog();
+    let calls = 0;
+    let isAllowed = false;
+    const good = obedient();
+    const chat = new Chat({
+      summarize: async (request) => {
+        calls += 1;
+        if (!isAllowed) throw new LcmError("MODEL_REFUSED", REFUSAL);
+        return good(request);
+      },
+      open: { log },
+    });
+    while (chat.stores.attempts.recent(1).length === 0) await chat.turns(1);
+    expect(calls).toBe(1);
+    expect(levels(chat)).toEqual({ deterministic: 1 });
+    expect(log.warnings).toEqual([`summaries are written without a model: ${REFUSAL}`]);
+    expect(await report(chat)).toContain(`: ${REFUSAL} Better ones replace them then.`);
+    await chat.turns(60);
+    expect(calls).toBeGreaterThan(1);
+    expect(Object.keys(levels(chat))).toEqual(["deterministic"]);
+    expect(log.warnings).toHaveLength(1);
+    expect((await chat.look()).estimatedTokens).toBeLessThanOrEqual(17_842);
+    isAllowed = true;
+    chat.host.tick(45 * MINUTE);
+    await chat.turns(2);
+    expect(chat.stores.summaries.marked(chat.conversation)).toEqual([]);
   });
 });
 

@@ -8,9 +8,11 @@ import type { SummaryLevel } from "./summary-store.js";
 export type AttemptOutcome =
   | "running"
   | "accepted"
-  /** The call failed, was refused, or took too long. */
+  /** The call failed or took too long. */
   | "error"
   | "timeout"
+  /** The host's policy forbids it. */
+  | "refused"
   | "aborted"
   /** An answer that says nothing, or only thinks. */
   | "empty"
@@ -64,7 +66,7 @@ export interface HealingTries {
 const PRICED_CALLS = 50;
 /** Of `2026-02-17T15`. */
 const HOUR_LENGTH = 13;
-const NO_ANSWER = "'running', 'error', 'timeout', 'aborted'";
+const NO_ANSWER = "'running', 'error', 'timeout', 'refused', 'aborted'";
 
 export class AttemptStore {
   readonly #db: Database;
@@ -158,7 +160,7 @@ export class AttemptStore {
            AND b.outcome NOT IN (${NO_ANSWER})), substr(a.started_at, 1, ${HOUR_LENGTH}))) AS tries
        FROM summary_attempts a
        WHERE a.heals = ? AND a.requested_model = ? AND a.prompt_version = ? AND a.level = 'normal'
-         AND a.outcome NOT IN ('running', 'aborted')`,
+         AND a.outcome NOT IN ('running', 'refused', 'aborted')`,
       node,
       requestedModel,
       promptVersion,
