@@ -38,7 +38,6 @@ const plugin = {
     const readConfig = configReader(api);
     const contexts = new DetachedContexts();
     const model = hostModel(api, contexts);
-    const memoryPrompt = hostMemoryPrompt(api);
     const hostFacts = (): HostFacts => ({ slot: selectedEngine(api), transcript: source });
 
     const createEngine = (config: LcmConfig, agentDir?: string): LcmContextEngine => {
@@ -51,7 +50,7 @@ const plugin = {
         now: Date.now,
         agentId,
         model,
-        memoryPrompt,
+        memoryPrompt: hostMemoryPrompt,
         hasWorker: isWorkerRunning,
       });
     };

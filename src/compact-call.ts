@@ -41,28 +41,37 @@ export function inWords({ reason, result }: CompactAnswer): string {
 const MANUAL_MS = 150_000;
 /** What an overflow aims for: so much of the threshold, and less with every further try. */
 const OVERFLOW_SHARE = 0.5;
+/** What `/compact` aims for when the model takes too long: so much of the view or of the threshold. */
+const CUT_SHORT_SHARE = 0.5;
 const NEXT_TRY_SHARE = 0.6;
 
+/** A call of the model that is still under way after `withinMs` is cut off. */
 export async function compactByHand(
   deps: WorkDependencies,
   conversationId: ConversationId,
   call: CompactCall,
+  withinMs = MANUAL_MS,
 ): Promise<CompactAnswer> {
   const { stores } = deps;
-  const instructions = call.customInstructions;
+  const { customInstructions: instructions, abortSignal } = call;
   const context = compactionContext(deps, conversationId, instructions);
   if (!context) return NOTHING_STORED;
   const before = stores.views.state(conversationId).tokens;
   const outcome = await visit(deps, {
     conversationId,
     mode: "forced",
-    signal: call.abortSignal ?? new AbortController().signal,
-    forMs: MANUAL_MS,
+    signal: AbortSignal.any([AbortSignal.timeout(withinMs), ...(abortSignal ? [abortSignal] : [])]),
+    forMs: withinMs,
     instructions,
     holder: `compact-${randomUUID()}`,
   });
-  publish(stores, conversationId, context, isoAt(deps.now()));
-  const left = outcome.kind === "stopped" ? "the rest is done in the background" : undefined;
+  const isCutShort = outcome.kind === "stopped";
+  if (isCutShort) {
+    emergency(context, Math.floor(CUT_SHORT_SHARE * Math.min(before, context.policy.threshold)));
+  } else {
+    publish(stores, conversationId, context, isoAt(deps.now()));
+  }
+  const left = isCutShort ? "the rest is done in the background" : undefined;
   return answer(deps, conversationId, before, left);
 }
 

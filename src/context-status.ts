@@ -103,7 +103,7 @@ export function summaryStatus(stores: Stores, config: LcmConfig, now: Clock): Su
   const at = isoAt(now());
   const { time } = renderStyle(config);
   return {
-    today: stores.attempts.spendSince(time.dayStart(at)),
+    today: stores.attempts.spendBetween(time.dayStart(at), at),
     limits: { tokens: config.summaryTokensPerDay, costUsd: config.summaryCostPerDay },
     // Whoever asks for a status can not ask a model; the gateway's worker can.
     access: currentAccess({ stores, config, model: async () => ({ text: "" }), now }),

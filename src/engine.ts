@@ -144,7 +144,7 @@ export class LcmContextEngine {
     const session = this.#kept(call);
     // The host takes the addition of a turn's first call only.
     const isFirst = !session || !this.#turns.has(session);
-    const memory = isFirst ? await this.#deps.memoryPrompt?.(call) : undefined;
+    const memory = isFirst ? await this.#memoryPrompt(call) : undefined;
     const answer = session ? await this.#turns.assemble(session, call) : passThrough(call);
     const { messages, estimatedTokens, hasSummaries } = answer;
     const availableTools = call?.availableTools ?? new Set<string>();
@@ -341,6 +341,16 @@ export class LcmContextEngine {
       log,
       timing: timing ?? CALL_TIMING,
     };
+  }
+
+  /** The host's plugins wrote it; without it the turn goes on. */
+  async #memoryPrompt(call: AssembleCall): Promise<string | undefined> {
+    try {
+      return await this.#deps.memoryPrompt?.(call);
+    } catch (error) {
+      this.#deps.log.warn(`the memory prompt is missing: ${errorText(error)}`);
+      return undefined;
+    }
   }
 
   #keeper(): ViewKeeper {

@@ -165,20 +165,13 @@ function refused({ model }: ModelRequest, error: unknown): LcmError {
 }
 
 /** What the active memory plugin wants the model to be told; with our engine the host leaves it to us. */
-export function hostMemoryPrompt(api: OpenClawPluginApi) {
-  return async (call: AssembleCall): Promise<string | undefined> => {
-    try {
-      const { buildMemorySystemPromptAddition } = await import("openclaw/plugin-sdk/core");
-      const { availableTools, sessionKey } = call;
-      return buildMemorySystemPromptAddition({
-        availableTools: new Set(availableTools),
-        ...(sessionKey === undefined ? {} : { agentSessionKey: sessionKey }),
-      });
-    } catch (error) {
-      hostLogger(api).warn(`the memory prompt is missing: ${errorText(error)}`);
-      return undefined;
-    }
-  };
+export async function hostMemoryPrompt(call: AssembleCall): Promise<string | undefined> {
+  const { buildMemorySystemPromptAddition } = await import("openclaw/plugin-sdk/core");
+  const { availableTools, sessionKey } = call;
+  return buildMemorySystemPromptAddition({
+    availableTools: new Set(availableTools),
+    ...(sessionKey === undefined ? {} : { agentSessionKey: sessionKey }),
+  });
 }
 
 /** The host's transcript, with its refusals turned into answers. */

@@ -64,7 +64,9 @@ const RANGES: readonly (readonly [first: number, end: number, kind: number, stra
   [0x410, 0x450, LETTER, 24], // Russian; its neighbors' letters pay for the rest of their words
   [0x530, 0x590, LETTER, 29], // Armenian
   [0x590, 0x600, LETTER, 37], // Hebrew
+  [0x591, 0x5c8, LETTER, 150], // its points
   [0x600, 0x700, LETTER, 29], // Arabic
+  [0x64b, 0x660, LETTER, 112], // its vowel signs
   [0x900, 0xa00, LETTER, 32], // Devanagari, Bengali
   [0xa00, 0xa80, LETTER, 55], // Gurmukhi
   [0xa80, 0xc00, LETTER, 35], // Gujarati, Odia, Tamil
@@ -74,18 +76,21 @@ const RANGES: readonly (readonly [first: number, end: number, kind: number, stra
   [0xe00, 0xe80, LETTER, 44], // Thai
   [0x1000, 0x10a0, LETTER, 110], // Burmese
   [0x10a0, 0x1100, LETTER, 29], // Georgian
+  [0x1100, 0x1200, LETTER, 310], // the parts of decomposed Hangul
   [0x1780, 0x1800, LETTER, 67], // Khmer
   [0x1e00, 0x1f00, LETTER, 19], // Vietnamese
   [0x2000, 0x2070, MARK, 90], // dashes, quotation marks
   [0x2070, 0x2c00, MARK, 145], // symbols, box drawing
   [0x3000, 0x3040, MARK, 90], // Chinese and Japanese punctuation
   [0x3040, 0x3100, LETTER, 74], // kana
+  [0x3099, 0x309b, LETTER, 160], // the voicing marks of decomposed kana
   [0x4e00, 0xa000, LETTER, 90], // Chinese characters
   [0xac00, 0xd7b0, LETTER, 64], // Hangul
   [0xd800, 0xdc00, MARK, 230], // first halves of emoji and of rare letters
   [0xdc00, 0xe000, MARK, 0], // second halves
   [0xfe00, 0xfe10, MARK, 30], // variation selectors
   [0xff00, 0xfff0, MARK, 90], // full-width signs
+  [0xff60, 0xffa0, LETTER, 150], // half-width kana
 ];
 
 /** The strain of a letter after another, in steps: a row for the first, a column for the second. */
@@ -101,6 +106,7 @@ const PAIR_ROWS = [
   "57895989599546639016996426 59681977587879698977697425", // y, z
 ];
 
+const SINGLES = 0x3100;
 const SLOTS = slotOf(0xffff) + 1;
 const KINDS = new Uint8Array(SLOTS).fill(LETTER);
 const STRAINS = new Uint16Array(SLOTS).fill(UNLISTED);
@@ -172,9 +178,9 @@ function isPair(first: number, second: number): boolean {
     : first === UPPER && second === UPPER;
 }
 
-/** ASCII characters have a slot each; the others share one by sixteens. */
+/** What ranges cut finely has a slot each; the others share one by sixteens. */
 function slotOf(code: number): number {
-  return code < 0x80 ? code : 0x80 + (code >> 4);
+  return code < SINGLES ? code : SINGLES + (code >> 4);
 }
 
 /** The low five bits of an ASCII letter are its place in the alphabet. */

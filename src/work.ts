@@ -32,8 +32,10 @@ export interface Visit {
   readonly conversationId: ConversationId;
   readonly mode: "background" | "forced";
   readonly signal: AbortSignal;
-  /** No call is begun after so many milliseconds. */
+  /** No step is begun after so many milliseconds. */
   readonly forMs: number;
+  /** Somebody waits for its end: when the time is up not even a step's second call is begun. */
+  readonly isWaitedFor?: boolean;
   readonly instructions?: string | undefined;
   /** Who works: no two visits of different holders at once. */
   readonly holder: string;
@@ -41,8 +43,8 @@ export interface Visit {
 
 export type VisitOutcome = WorkOutcome | { readonly kind: "taken" };
 
-/** Longer than any single step: a call of a minute, and what comes around it. */
-const LEASE_MS = 90_000;
+/** Longer than any single step: two calls of a minute, and what comes around them. */
+const LEASE_MS = 150_000;
 const NO_MODEL_PAUSE_MS = 3_600_000;
 
 export async function visit(deps: WorkDependencies, visiting: Visit): Promise<VisitOutcome> {
@@ -57,10 +59,13 @@ export async function visit(deps: WorkDependencies, visiting: Visit): Promise<Vi
   if (mode === "forced") stores.work.revokeLease(conversationId);
   if (!takeLease(deps, visiting)) return { kind: "taken" };
   const end = performance.now() + visiting.forMs;
-  const idleAt = isoAt(Date.parse(conversation.updatedAt) + config.promptCacheMinutes * 60_000);
-  const mayGoOn = (): boolean => performance.now() < end && takeLease(deps, visiting);
+  // A clock that was put back leaves the last turn in the future.
+  const lastUse = Math.min(Date.parse(conversation.updatedAt), deps.now());
+  const idleAt = isoAt(lastUse + config.promptCacheMinutes * 60_000);
+  const hasTime = (): boolean => performance.now() < end;
+  const mayGoOn = (): boolean => hasTime() && takeLease(deps, visiting);
   try {
-    const asking = modelContext(deps, visiting.signal);
+    const asking = modelContext(deps, visiting, hasTime);
     return await workOn(context, asking, { kind: mode }, { mayGoOn, idleAt });
   } finally {
     stores.db.transaction(() => stores.work.release(conversationId, holder), "relaxed");
@@ -70,20 +75,24 @@ export async function visit(deps: WorkDependencies, visiting: Visit): Promise<Vi
 /** Where there is no worker, a turn's maintenance works this long: the next turn waits for it. */
 const SLICE_MS = 15_000;
 
-/** A little of what a worker would do. */
+/**
+ * A little of what a worker would do. A call that was begun may end, however slow the model is: one
+ * that is cut off was paid for, and would be paid for again after the next turn.
+ */
 export async function workSlice(
   deps: WorkDependencies,
   session: SessionRef,
-  abortSignal: AbortSignal | undefined,
+  abortSignal: AbortSignal = new AbortController().signal,
+  forMs = SLICE_MS,
 ): Promise<void> {
   const conversation = deps.stores.conversations.find(session);
   if (!conversation) return;
-  const timeUp = AbortSignal.timeout(SLICE_MS);
   await visit(deps, {
     conversationId: conversation.id,
     mode: "background",
-    signal: abortSignal ? AbortSignal.any([abortSignal, timeUp]) : timeUp,
-    forMs: SLICE_MS,
+    signal: abortSignal,
+    forMs,
+    isWaitedFor: true,
     holder: `turn-${randomUUID()}`,
   });
 }
@@ -109,14 +118,21 @@ export function compactionContext(
   };
 }
 
-function modelContext(deps: WorkDependencies, signal: AbortSignal): ModelContext {
-  const { config, model, timing } = deps;
+function modelContext(
+  deps: WorkDependencies,
+  { signal, isWaitedFor = false }: Visit,
+  hasTime: () => boolean,
+): ModelContext {
+  const { config, model, timing, log } = deps;
+  const access = (): ModelAccess => currentAccess(deps);
   return {
     model,
     requestedModel: requestedModel(config),
-    access: () => currentAccess(deps),
+    access,
+    mayCall: () => access().allowed && (!isWaitedFor || hasTime()),
     timing,
     signal,
+    log,
   };
 }
 
@@ -142,7 +158,17 @@ export function currentAccess({
 }
 
 function takeLease({ stores, now }: WorkDependencies, { conversationId, holder }: Visit): boolean {
-  const times = { now: isoAt(now()), expiresAt: isoAt(now() + LEASE_MS) };
   const { db, work } = stores;
-  return db.transaction(() => work.lease(conversationId, holder, times), "relaxed");
+  // The clock is read inside, where nobody else writes: what waited for the lock would come with a
+  // time from before the lease it finds.
+  const take = (): boolean => {
+    const at = now();
+    const [expiresAt, farthest] = [at + LEASE_MS, at + 2 * LEASE_MS].map(isoAt);
+    return work.lease(conversationId, holder, {
+      now: isoAt(at),
+      expiresAt: expiresAt as string,
+      farthest: farthest as string,
+    });
+  };
+  return db.transaction(take, "relaxed");
 }

@@ -1,10 +1,12 @@
 // The host's demands for space: `/compact` by hand, a budget that is too small, an overflow.
 
 import { describe, expect, it } from "vitest";
-import type { AgentMessage } from "../src/types.js";
+import { compactByHand } from "../src/compact-call.js";
+import type { AgentMessage, Model } from "../src/types.js";
 import { Chat } from "./support/chat.js";
 import { assistantMessage, userMessage } from "./support/messages.js";
 import { prose } from "./support/prose.js";
+import { recordingLog } from "./support/recording-log.js";
 import { depthOf, HOSTILE, obedient } from "./support/summarizers.js";
 
 interface Demand {
@@ -31,6 +33,13 @@ async function uncompacted(turns: number, options: ConstructorParameters<typeof 
   const chat = new Chat(options);
   for (let turn = 0; turn < turns; turn += 1) await chat.turn();
   return chat;
+}
+
+/** What a `/compact` leaves at the most when its model takes too long. */
+const CUT_SHORT = (0.75 * 17_842) / 2;
+
+function outcomes({ stores }: Chat): string[] {
+  return stores.attempts.recent(100).map(({ outcome }) => outcome);
 }
 
 describe("/compact", () => {
@@ -87,7 +96,7 @@ describe("/compact", () => {
     expect(chat.summaries().every(({ level }) => level === "deterministic")).toBe(true);
   });
 
-  it("stops when it is told to, and keeps what it has", async () => {
+  it("stops when it is told to, keeps what it has, and frees the rest without a model", async () => {
     const stop = new AbortController();
     let calls = 0;
     const model = obedient();
@@ -101,8 +110,46 @@ describe("/compact", () => {
     const answer = await compact(chat, { trigger: "manual", signal: stop.signal });
     expect(answer).toMatchObject({ ok: true, compacted: true });
     expect(calls).toBe(2);
-    expect(chat.summaries()).toEqual([{ depth: 0, level: "normal", count: 1 }]);
+    expect(answer.result!.tokensAfter).toBeLessThanOrEqual(CUT_SHORT);
+    const shown = chat.shownSummaries().flatMap((node) => chat.tree(node));
+    expect(shown).toContain(chat.allSummaries()[0]);
+    expect(chat.summaries()).toContainEqual({ depth: 0, level: "normal", count: 1 });
     expect(chat.covered()).toEqual(chat.branch());
+  });
+
+  it("frees space also when it is told to stop in its first call", async () => {
+    const stop = new AbortController();
+    const chat = await uncompacted(40, {
+      summarize: async () => {
+        stop.abort();
+        return "";
+      },
+    });
+    const answer = await compact(chat, { trigger: "manual", signal: stop.signal });
+    expect(answer).toMatchObject({
+      ok: true,
+      compacted: true,
+      reason: "the rest is done in the background",
+    });
+    expect(answer.result!.tokensAfter).toBe(chat.viewTokens);
+    expect(chat.viewTokens).toBeLessThanOrEqual(CUT_SHORT);
+    expect(outcomes(chat)).toEqual(["aborted"]);
+  });
+
+  it("ends in time with a model that never answers, in the middle of a call", async () => {
+    const chat = await uncompacted(40);
+    const { stores, lcm, host, conversation } = chat;
+    const model: Model = () => new Promise(() => undefined);
+    const timing = { callMs: 60_000, gapMs: 0 };
+    const answer = await compactByHand(
+      { stores, config: lcm.config, model, now: host.now, log: recordingLog(), timing },
+      conversation,
+      { ...host.ref(chat.key), runtimeContext: { trigger: "manual" } },
+      50,
+    );
+    expect(answer).toMatchObject({ ok: true, compacted: true });
+    expect(chat.viewTokens).toBeLessThanOrEqual(CUT_SHORT);
+    expect(outcomes(chat)).toEqual(["aborted"]);
   });
 
   it("first reads what the transcript has and we have not", async () => {
@@ -240,8 +287,10 @@ describe("a turn in progress", () => {
     ];
     for (const row of rows) chat.host.append(chat.key, row);
     chat.host.unavailable = true;
-    const { messages } = await chat.look();
+    const { messages, systemPromptAddition } = await chat.look();
     expect(messages.slice(0, known.messages.length)).toEqual(known.messages);
+    expect(systemPromptAddition).toMatch(/^## Recalling earlier conversation/);
+    expect(systemPromptAddition).toBe(known.systemPromptAddition);
     expect(messages.slice(known.messages.length)).toEqual(rows);
     chat.host.unavailable = false;
     expect((await chat.look()).messages).toEqual(messages);
@@ -253,8 +302,9 @@ describe("a turn in progress", () => {
     chat.host.unavailable = true;
     const paste = (seed: number): AgentMessage => userMessage(prose(3_000, seed), chat.host.tick());
     for (let seed = 0; seed < 20; seed += 1) chat.host.append(chat.key, paste(seed));
-    const { messages, estimatedTokens } = await chat.look();
+    const { messages, estimatedTokens, systemPromptAddition } = await chat.look();
     expect(estimatedTokens).toBeLessThanOrEqual(17_842);
+    expect(systemPromptAddition).toBeUndefined();
     expect(String(messages[0]?.["content"])).toMatch(/^<folded messages="\d+">/);
     expect(messages.at(-1)).toEqual(chat.hostMessages.at(-1));
   });

@@ -75,6 +75,44 @@ describe("what it keeps", () => {
     expect(summarize([piece("step 1 of 3, in 2026, room 12")])).not.toContain("Numbers:");
   });
 
+  test("names what several sources name before what one keeps repeating, and none of our own ids", () => {
+    const said = lines(
+      piece("begin\nsrc/a.ts src/a.ts src/a.ts, msg_12, PROJ-1\nend"),
+      piece("begin\nsum_1147c2cc5dd791d0 msg_12 PROJ-2 PROJ-1\nend"),
+    );
+    expect(said).toContain("Names: PROJ-1, src/a.ts, PROJ-2");
+  });
+
+  test("of summaries that no model wrote, quotes what they quote, and merges what they list", () => {
+    const leaf = (index: number): Piece => {
+      const messages = [
+        piece(`Question ${index} about src/file-${index}.ts\nand PROJ-7, ${index}0 ms`),
+        piece(`Thought ${index}`, "assistant"),
+        piece(`Answer ${index}`, "assistant", "2026-02-17 15:40 PST"),
+      ];
+      return piece(summarize(messages) ?? "", `sum_000000000000000${index}`, "15:37–15:40");
+    };
+    const first = [1, 2, 3, 4].map(leaf);
+    const node = (sources: readonly Piece[], id: number): Piece =>
+      piece(summarize(sources) ?? "", `sum_000000000000000${id}`, "15:37–15:40");
+    const second = [node(first.slice(0, 2), 5), node(first.slice(2), 6)];
+    const top = lines(...second);
+    expect(top[0]).toBe(HEAD);
+    expect(top[1]).toMatch(
+      /^15:37–15:40 sum_0{15}5: 2026-02-17 15:37 PST user: Question 1 about src\/file-1\.ts .* Answer 2$/,
+    );
+    expect(top[2]).toMatch(/sum_0{15}6: 2026-02-17 15:37 PST user: Question 3 .* Answer 4$/);
+    expect(top.slice(3, -1)).toEqual([
+      expect.stringMatching(/^Names: PROJ-7, (src\/file-\d\.ts(, )?){4}$/),
+      expect.stringMatching(/^Numbers: (\d0 ms(, )?){4}$/),
+    ]);
+    expect(top.join("\n").match(/Written without a model/g)).toHaveLength(1);
+  });
+
+  test("takes a message that looks like such a summary as it is", () => {
+    expect(lines(piece(`${HEAD}\nNames: us\nhello`))[1]).toMatch(/user: \[Written .* … hello$/);
+  });
+
   test("shortens long lines and keeps whole characters", () => {
     const said = summarize([piece("😀".repeat(500))], 120) ?? "";
     expect(said).toContain("😀…");

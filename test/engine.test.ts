@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { LcmContextEngine } from "../src/engine.js";
+import { Chat } from "./support/chat.js";
 import { FakeHost } from "./support/fake-host.js";
 import { assistantMessage, toolLoop, userMessage } from "./support/messages.js";
+import { recordingLog } from "./support/recording-log.js";
 import { countMessages, openWithHost, storedBranch, viewEntries } from "./support/workspace.js";
 
 const KEY = "agent:main:web1";
@@ -13,6 +16,53 @@ function simpleTurn(host: FakeHost, text: string) {
     assistantMessage(`done: ${text}`, at + 5),
   ];
 }
+
+describe("what memory plugins want the model to be told", () => {
+  async function played(memoryPrompt: () => Promise<string | undefined>) {
+    const chat = new Chat();
+    while (chat.shownOrNone().length === 0) await chat.turns(1);
+    const log = recordingLog();
+    const engine = new LcmContextEngine({
+      stores: () => chat.stores,
+      config: chat.lcm.config,
+      source: chat.host,
+      log,
+      now: chat.host.now,
+      memoryPrompt,
+      release: () => undefined,
+    });
+    const first = await chat.begin(engine);
+    const next = await chat.loop(engine, first);
+    return { chat, log, engine, first, next };
+  }
+
+  it("comes before our guidance, in a turn's first call only", async () => {
+    const { first, next } = await played(async () => "## Memory\nThe user likes tea.");
+    expect(first.systemPromptAddition).toMatch(
+      /^## Memory\nThe user likes tea\.\n\n## Recalling earlier conversation\n/,
+    );
+    expect(next.systemPromptAddition).toMatch(/^## Recalling earlier conversation\n/);
+    expect(first.systemPromptAddition).toContain(next.systemPromptAddition);
+  });
+
+  it("is passed on where there is nothing of ours to say", async () => {
+    const { chat, engine } = await played(async () => "## Memory");
+    const call = chat.call([], 10_000);
+    const { messages, systemPromptAddition } = await engine.assemble({
+      ...call,
+      sessionKey: "agent:main:internal-session-effects:1",
+    });
+    expect(messages).toEqual([]);
+    expect(systemPromptAddition).toBe("## Memory");
+  });
+
+  it("fails no turn when it can not be had", async () => {
+    const { first, next, log } = await played(() => Promise.reject(new Error("no such plugin")));
+    expect(first.messages.length).toBeGreaterThan(0);
+    expect(first.systemPromptAddition).toBe(next.systemPromptAddition);
+    expect(log.warnings).toEqual(["the memory prompt is missing: no such plugin"]);
+  });
+});
 
 describe("commitTurn", () => {
   it("stores a turn in order and exactly (G1)", async () => {

@@ -1,13 +1,15 @@
 // Models that fail, cost money, come back: the conversation goes on, nothing pretends to be a good
 // summary, and nobody is surprised by a bill.
 
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { renderReport } from "../src/cli/render-report.js";
 import { makeReport } from "../src/cli/report.js";
+import { LcmError } from "../src/errors.js";
 import { openLcm } from "../src/lcm.js";
-import type { ModelRequest } from "../src/types.js";
+import type { ModelRequest, SummaryId } from "../src/types.js";
 import { Chat } from "./support/chat.js";
-import { HOSTILE, obedient, type Summarizer } from "./support/summarizers.js";
+import { recordingLog } from "./support/recording-log.js";
+import { depthOf, HOSTILE, obedient, sourceOf, type Summarizer } from "./support/summarizers.js";
 
 const MINUTE = 60_000;
 
@@ -112,15 +114,20 @@ describe("marked nodes", () => {
     const { db, summaries } = chat.stores;
     expect(summaries.marked(chat.conversation)).toEqual([]);
     expect(summaries.stale(chat.conversation)).toEqual([]);
-    const successors = db.all<{ old: string; times: number }>(
-      "SELECT summary_id AS old, count(*) AS times FROM supersessions GROUP BY 1 HAVING times > 1",
-    );
-    expect(successors).toEqual([]);
     expect(chat.covered()).toEqual(chat.branch());
-    const order = db.all<{ depth: number }>(
-      "SELECT s.depth FROM supersessions x JOIN summaries s ON s.summary_id = x.superseded_by ORDER BY s.rowid",
+    // Whatever a successor was built from is settled: it is never rebuilt itself.
+    const replaced = db.all<{ old: SummaryId; by: SummaryId }>(
+      "SELECT summary_id AS old, superseded_by AS by FROM supersessions",
     );
-    expect(order.map(({ depth }) => depth)).toEqual(order.map(({ depth }) => depth).toSorted());
+    const olds = new Set(replaced.map(({ old }) => old));
+    const gone = replaced.filter(({ by }) => chat.tree(by).some((id) => olds.has(id)));
+    expect(gone).toEqual([]);
+    const paid = db.all<{ heals: SummaryId; calls: number }>(
+      `SELECT heals, count(*) AS calls FROM summary_attempts
+       WHERE heals IS NOT NULL AND outcome = 'accepted' GROUP BY heals`,
+    );
+    expect(new Set(paid.map(({ heals }) => heals))).toEqual(olds);
+    expect(paid.filter(({ calls }) => calls > 1)).toEqual([]);
   });
 
   it("stay stored and unchanged, and their successors have the same sources", async () => {
@@ -185,6 +192,112 @@ describe("marked nodes", () => {
   });
 });
 
+describe("a model that the host's policy refuses", () => {
+  const REFUSAL = 'OpenClaw does not let lossless-claw use "x/y". Set allowModelOverride.';
+
+  it("is asked once, the log and the report say what to do, and the conversation goes on", async () => {
+    const log = recordingLog();
+    let calls = 0;
+    let isAllowed = false;
+    const good = obedient();
+    const chat = new Chat({
+      summarize: async (request) => {
+        calls += 1;
+        if (!isAllowed) throw new LcmError("MODEL_REFUSED", REFUSAL);
+        return good(request);
+      },
+      open: { log },
+    });
+    while (chat.stores.attempts.recent(1).length === 0) await chat.turns(1);
+    expect(calls).toBe(1);
+    expect(levels(chat)).toEqual({ deterministic: 1 });
+    expect(log.warnings).toEqual([`summaries are written without a model: ${REFUSAL}`]);
+    expect(await report(chat)).toContain(`: ${REFUSAL} Better ones replace them then.`);
+    await chat.turns(60);
+    expect(calls).toBeGreaterThan(1);
+    expect(Object.keys(levels(chat))).toEqual(["deterministic"]);
+    expect(log.warnings).toHaveLength(1);
+    expect((await chat.look()).estimatedTokens).toBeLessThanOrEqual(17_842);
+    isAllowed = true;
+    chat.host.tick(45 * MINUTE);
+    await chat.turns(2);
+    expect(chat.stores.summaries.marked(chat.conversation)).toEqual([]);
+  });
+});
+
+describe("a node that no call gets better", () => {
+  /** A chat with marked nodes, and a model that works but for one of their sources. */
+  async function withBadNode(fail: () => Promise<string>) {
+    let works = false;
+    let bad = 0;
+    const good = obedient();
+    const summarize: Summarizer = async (request) => {
+      if (!works) throw new Error("503 overloaded");
+      const isBad = depthOf(request) === 0 && sourceOf(request).includes("PLANTED-1 ");
+      if (!isBad) return good(request);
+      bad += 1;
+      return fail();
+    };
+    const chat = new Chat({ summarize });
+    await chat.turns(50);
+    works = true;
+    chat.host.tick(45 * MINUTE);
+    return { chat, good, badCalls: () => bad };
+  }
+
+  async function visits(chat: Chat, count: number): Promise<void> {
+    for (let visit = 0; visit < count; visit += 1) {
+      const at = new Date(chat.host.tick(5 * MINUTE)).toISOString();
+      chat.stores.work.noteDebt(chat.conversation, at);
+      await chat.work();
+    }
+  }
+
+  it.each<[string, () => Promise<string>]>([
+    ["fails", () => Promise.reject(new Error("400 content policy"))],
+    ["never ends", () => new Promise(() => undefined)],
+  ])("does not keep the others from healing when its call %s", async (_how, fail) => {
+    const { chat, badCalls } = await withBadNode(fail);
+    const { summaries } = chat.stores;
+    expect(summaries.marked(chat.conversation).length).toBeGreaterThan(3);
+    await visits(chat, 2);
+    const left = summaries.many(summaries.marked(chat.conversation));
+    expect(left.filter(({ depth }) => depth === 0)).toHaveLength(1);
+    expect(badCalls()).toBeGreaterThan(0);
+  });
+
+  it("is left when the model has answered others three times meanwhile", async () => {
+    const { chat, good, badCalls } = await withBadNode(() => Promise.reject(new Error("400 no")));
+    const answers: number[] = [];
+    for (let turn = 0; turn < 80; turn += 1) {
+      const before = badCalls();
+      await chat.turns(1);
+      await visits(chat, 1);
+      if (badCalls() > before) answers.push(good.requests.length);
+    }
+    expect(new Set(answers).size).toBeGreaterThan(1);
+    expect(good.requests.length).toBeGreaterThan(answers.at(-1)!);
+    const bad = badCalls();
+    await visits(chat, 20);
+    expect(badCalls()).toBe(bad);
+    expect(chat.stores.summaries.marked(chat.conversation)).toHaveLength(1);
+    expect(chat.covered()).toEqual(chat.branch());
+  });
+
+  it("is healed after an outage, during which it is asked for less and less", async () => {
+    const model = switchable();
+    const chat = new Chat({ summarize: model });
+    await chat.turns(50);
+    const before = model.calls;
+    await visits(chat, 24 * 12);
+    expect(model.calls - before).toBeLessThan(20);
+    model.works = true;
+    await chat.turns(20);
+    await visits(chat, 12);
+    expect(chat.stores.summaries.marked(chat.conversation)).toEqual([]);
+  });
+});
+
 describe("the daily budget", () => {
   it("in tokens ends the calls for the day, and the next day begins anew in the operator's zone", async () => {
     const model = switchable();
@@ -207,6 +320,42 @@ describe("the daily budget", () => {
     chat.host.tick(2 * MINUTE);
     await chat.work();
     expect(model.calls).toBeGreaterThan(spent);
+  });
+
+  it("is remembered across a restart", async () => {
+    const model = switchable();
+    model.works = true;
+    const config = { summaryTokensPerDay: 12_000 };
+    const chat = new Chat({ summarize: model, config });
+    await chat.turns(80);
+    const spent = model.calls;
+    const again = openLcm({
+      databasePath: chat.stores.db.path,
+      transcript: chat.host,
+      now: chat.host.now,
+      summarize: model,
+      config,
+    });
+    onTestFinished(() => again.close());
+    chat.stores.work.noteDebt(chat.conversation, new Date(chat.host.now()).toISOString());
+    await again.worker.drain();
+    expect(model.calls).toBe(spent);
+    chat.host.tick(24 * 60 * MINUTE);
+    await again.worker.drain();
+    expect(model.calls).toBeGreaterThan(spent);
+  });
+
+  it("is not used up by calls of a day that has not come, when a clock ran ahead", async () => {
+    const model = switchable();
+    model.works = true;
+    const chat = new Chat({ summarize: model, config: { summaryTokensPerDay: 12_000 } });
+    chat.host.tick(7 * 24 * 60 * MINUTE);
+    await chat.turns(80);
+    const spent = model.calls;
+    chat.host.tick(-6 * 24 * 60 * MINUTE);
+    await chat.turns(1);
+    expect(model.calls).toBeGreaterThan(spent);
+    expect(await report(chat)).toMatch(/Summaries today: \d calls?, /);
   });
 
   it("in dollars counts what the host tells", async () => {
@@ -239,7 +388,7 @@ describe("the daily budget", () => {
     while ((await chat.turn(), chat.viewTokens < 11_500));
     const working = chat.work();
     await new Promise((resolve) => setTimeout(resolve, 50));
-    const { calls, inputTokens } = chat.stores.attempts.spendSince("2026");
+    const { calls, inputTokens } = chat.stores.attempts.spendBetween("2026", "2027");
     expect(calls).toBe(1);
     expect(inputTokens).toBeGreaterThan(3_000);
     await chat.lcm.worker.stop();

@@ -47,6 +47,12 @@ const generated: Record<string, string> = {
   "minified JSON": JSON.stringify(JSON.parse(fixture("json"))),
   "JSON of code": JSON.stringify({ path: "lease.ts", content: fixture("typescript") }),
   "JSON of Chinese": JSON.stringify({ role: "user", content: fixture("chinese") }),
+  // Made here, because editors like to compose what they save.
+  "decomposed Korean": fixture("korean").normalize("NFD"),
+  "decomposed Japanese": fixture("japanese").normalize("NFD"),
+  "decomposed kana": "データベースのバックアップが失敗しました。\n".normalize("NFD").repeat(20),
+  "decomposed Vietnamese": fixture("vietnamese").normalize("NFD"),
+  "half-width kana": "ﾃﾞｰﾀﾍﾞｰｽのﾊﾞｯｸｱｯﾌﾟが失敗しました。\n".repeat(20),
   "colored terminal output": lines(40, (line) => `\u001B[32m✓\u001B[39m test ${line} (${line}ms)`),
 };
 

@@ -8,13 +8,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { LcmContextEngine } from "../src/engine.js";
 import { openLcm } from "../src/lcm.js";
+import { isoAt } from "../src/time-format.js";
 import { Worker } from "../src/worker.js";
-import type { ModelRequest } from "../src/types.js";
+import type { Model, ModelRequest } from "../src/types.js";
+import { visit, type VisitOutcome, workSlice } from "../src/work.js";
 import { Chat, type ChatOptions } from "./support/chat.js";
 import { lockHere } from "./support/lock.js";
 import { bundle } from "./support/processes.js";
 import { recordingLog } from "./support/recording-log.js";
-import { obedient } from "./support/summarizers.js";
+import { obedient, type Summarizer } from "./support/summarizers.js";
+
+const DAY_MS = 24 * 3_600_000;
 
 /** A chat in which a leaf is due and nobody has worked yet. */
 async function withDebt(options: ChatOptions = {}): Promise<Chat> {
@@ -37,6 +41,17 @@ function workerOf(chat: Chat, summarize: (request: ModelRequest) => Promise<stri
   const worker = new Worker({ open: () => deps, log: deps.log, pollMs: 5 });
   onTestFinished(() => worker.stop());
   return worker;
+}
+
+function visitBy(holder: string, chat: Chat, summarize: Summarizer): Promise<VisitOutcome> {
+  const { stores, lcm, host, conversation } = chat;
+  const model = async (request: ModelRequest) => ({ text: String(await summarize(request)) });
+  const timing = { callMs: 60_000, gapMs: 0 };
+  const { signal } = new AbortController();
+  return visit(
+    { stores, config: lcm.config, model, now: host.now, log: recordingLog(), timing },
+    { conversationId: conversation, mode: "background", signal, forMs: 60_000, holder },
+  );
 }
 
 async function until(holds: () => boolean): Promise<void> {
@@ -147,11 +162,74 @@ describe("two processes", () => {
     await during.worker.drain();
     expect(summarize.requests).toEqual([]);
 
-    ahead = 2 * 60_000;
+    ahead = 3 * 60_000;
     await during.worker.drain();
     expect(summarize.requests).toHaveLength(1);
     expect(chat.summaries()).toEqual([{ depth: 0, level: "normal", count: 1 }]);
     during.close();
+  });
+
+  it("share no conversation, however long one step of the other takes within its calls' limits", async () => {
+    const paid = obedient();
+    const outcomes: unknown[] = [];
+    const chat: Chat = await withDebt({
+      summarize: async () => {
+        // The first call takes its minute, the second most of its.
+        chat.host.tick(58_000);
+        outcomes.push(await visitBy("other", chat, paid));
+        return "an answer without a footer";
+      },
+    });
+    await chat.work();
+    expect(outcomes.slice(0, 2)).toEqual([{ kind: "taken" }, { kind: "taken" }]);
+    expect(paid.requests).toEqual([]);
+  });
+
+  it("can not take a lease from each other by a clock that was read a little earlier", async () => {
+    const chat = await withDebt();
+    const outcomes: unknown[] = [];
+    await visitBy("first", chat, async () => {
+      chat.host.tick(-5);
+      outcomes.push(await visitBy("second", chat, obedient()));
+      return "";
+    });
+    expect(outcomes[0]).toEqual({ kind: "taken" });
+  });
+
+  it.each([1, 2, 3])("publish what is prepared once (round %i)", async () => {
+    const script = await bundle(new URL("support/compacting.ts", import.meta.url));
+    const config = { contextThreshold: 0.6 };
+    const chat = new Chat({ config });
+    const threshold = 0.6 * 17_842;
+    await chat.turn();
+    while (chat.viewTokens <= threshold || chat.summaries().length === 0) {
+      if (chat.viewTokens <= threshold) await chat.work();
+      await chat.turn();
+    }
+    const [prepared, version] = [chat.allSummaries(), chat.version];
+    expect(chat.shownSummaries()).toEqual([]);
+    const facts = [JSON.stringify(chat.host.ref(chat.key)), JSON.stringify(config)];
+    const children = [1, 2].map(() => {
+      const args = ["--no-warnings", script, chat.stores.db.path, ...facts];
+      const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+      onTestFinished(() => void child.kill("SIGKILL"));
+      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+      return { child, lines };
+    });
+    await Promise.all(children.map(({ lines }) => lines.next()));
+    for (const { child } of children) child.stdin.write(String(Date.now() + 100));
+    const answers = await Promise.all(
+      children.map(async ({ lines }) => JSON.parse(String((await lines.next()).value))),
+    );
+    // Whoever comes second finds the space free, or waits for the lock and sees it become so.
+    expect(answers).toContainEqual({ ok: true, compacted: true, result: expect.anything() });
+    for (const answer of answers) {
+      expect(answer.compacted || answer.reason === "below threshold").toBe(true);
+    }
+    expect(chat.version).toBe(version + 1);
+    expect(chat.allSummaries()).toEqual(prepared);
+    expect(chat.shownSummaries()).toEqual(prepared);
+    expect(chat.covered()).toEqual(chat.branch());
   });
 
   it("are not kept waiting by a lease or a debt from a clock that ran ahead", async () => {
@@ -162,6 +240,26 @@ describe("two processes", () => {
     work.postpone(work.debtOf(chat.conversation)!, far);
     await chat.work();
     expect(chat.summaries()).toHaveLength(1);
+  });
+});
+
+describe("a clock that ran ahead and is put right", () => {
+  it("leaves nodes that wait for an idle hour waiting, and the worker at rest", async () => {
+    const chat = new Chat();
+    while (chat.summaries().length === 0) await chat.turns(1);
+    expect(chat.shownSummaries()).toEqual([]);
+    chat.stores.work.noteDebt(chat.conversation, isoAt(chat.host.tick(-3 * DAY_MS)));
+    let looks = 0;
+    const deps = { ...chat.lcm, now: chat.host.now, log: recordingLog() };
+    const visit = { ...deps, model: undefined, timing: { callMs: 200, gapMs: 0 } };
+    const open = () => ((looks += 1) <= 20 ? visit : undefined);
+    await new Worker({ open, log: deps.log }).drain();
+    expect(looks).toBe(2);
+    chat.host.tick(DAY_MS);
+    await chat.turns(1);
+    chat.host.tick(3_600_000);
+    await chat.work();
+    expect(chat.shownSummaries()).toHaveLength(1);
   });
 });
 
@@ -189,4 +287,54 @@ describe("without a worker", () => {
     await engine.maintain({ ...host.ref(chat.key) });
     expect(chat.summaries()).toEqual([{ depth: 0, level: "normal", count: 1 }]);
   });
+
+  it("a call that was begun may end, however slow the model is, and no further one begins", async () => {
+    const chat = await withDebt();
+    const summarize = obedient();
+    const slow = async (request: ModelRequest) => {
+      await sleep(100);
+      return { text: String(await summarize(request)) };
+    };
+    await slice(chat, slow);
+    expect(chat.summaries()).toEqual([{ depth: 0, level: "normal", count: 1 }]);
+    for (let turn = 0; turn < 20; turn += 1) await chat.turn();
+    await slice(chat, slow);
+    expect(summarize.requests).toHaveLength(2);
+    expect(chat.summaries()).toEqual([{ depth: 0, level: "normal", count: 2 }]);
+  });
+
+  it("a slow answer that is not good is not asked for again while the next turn waits", async () => {
+    const chat = await withDebt();
+    let calls = 0;
+    await slice(chat, async () => {
+      calls += 1;
+      await sleep(100);
+      return { text: "an answer without a footer" };
+    });
+    expect(calls).toBe(1);
+    expect(chat.summaries()).toEqual([{ depth: 0, level: "deterministic", count: 1 }]);
+  });
+
+  it("the host can end a call, and nothing of it is stored", async () => {
+    const chat = await withDebt();
+    const stop = new AbortController();
+    await slice(
+      chat,
+      () => {
+        stop.abort();
+        return new Promise(() => undefined);
+      },
+      stop.signal,
+    );
+    expect(chat.stores.attempts.recent(9)).toMatchObject([{ outcome: "aborted" }]);
+    expect(chat.summaries()).toEqual([]);
+  });
 });
+
+/** A slice of maintenance in which no call is begun after 50 ms. */
+function slice(chat: Chat, model: Model, signal?: AbortSignal): Promise<void> {
+  const { stores, lcm, host } = chat;
+  const timing = { callMs: 60_000, gapMs: 0 };
+  const deps = { stores, config: lcm.config, model, now: host.now, log: recordingLog(), timing };
+  return workSlice(deps, host.ref(chat.key), signal, 50);
+}

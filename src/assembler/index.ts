@@ -129,26 +129,25 @@ export function assembleUnread(
   const isShown = views.state(conversationId).isShown;
   const ours = isShown ? views.shown(conversationId).map(({ json }) => decodeMessage(json)) : [];
   const joined = spliceHost(ours, hostMessages);
-  const trimmed = trim(joined ?? hostMessages, budget);
+  const hasSummaries = isShown && joined !== undefined && views.hasSummaries(conversationId);
+  const trimmed = { ...trim(joined ?? hostMessages, budget), hasSummaries };
   const isHosts = joined === undefined && trimmed.messages === hostMessages;
   return isHosts ? { ...trimmed, messages: undefined } : trimmed;
 }
 
 /** A list whose items are not ours to fold: the oldest give way to a pointer that is not kept. */
-function trim(messages: readonly AgentMessage[], budget: number): Assembled {
+function trim(messages: readonly AgentMessage[], budget: number): Omit<Assembled, "hasSummaries"> {
   const items = messages.map(toItem);
   const tokens = totalTokens(items);
-  const hasSummaries = false;
-  if (tokens <= budget) return { messages, tokens, hasSummaries };
+  if (tokens <= budget) return { messages, tokens };
   const range = planFold(items, budget);
-  if (!range) return { messages, tokens, hasSummaries };
+  if (!range) return { messages, tokens };
   const kept = items.slice(range.to);
   const folded = tokens - totalTokens(kept);
   const note = plainPointer(range.to, folded);
   return {
     messages: repairToolPairs([decodeMessage(note.json), ...messages.slice(range.to)]),
     tokens: totalTokens(kept) + note.tokens,
-    hasSummaries,
   };
 }
 

@@ -1,6 +1,6 @@
 // Marked nodes, written without a model, give way to better ones when a model works again: bottom-up,
-// a few tries each; a node built on one is rebuilt once its sources are settled. A node that gives way
-// stays stored, and a successor enters the view with the next publish.
+// a few tries each; a node built on one is rebuilt once its sources are settled, healed or given up. A
+// node that gives way stays stored, and a successor enters the view with the next publish.
 
 import type { NewSummary, Summary } from "../store/summary-store.js";
 import { isoAt } from "../time-format.js";
@@ -13,23 +13,27 @@ const TRIES = 3;
 /** What a source costs in the view beside its text, about. */
 const WRAPPER_TOKENS = 75;
 
-/** The next node to supersede, the finest first, if there is any that is worth another try. */
-export function nextToHeal(
-  context: CompactionContext,
-  requestedModel: string,
-): Summary | undefined {
+/**
+ * The nodes to supersede that are worth another try and rest on none that is, the one that has waited
+ * longest for its try first: a node that always fails must not keep the others from theirs.
+ */
+export function nodesToHeal(context: CompactionContext, requestedModel: string): Summary[] {
   const { stores, conversationId, prompts } = context;
   const { summaries, attempts } = stores;
   const candidates = summaries.many([
     ...new Set([...summaries.marked(conversationId), ...summaries.stale(conversationId)]),
   ]);
-  return candidates
-    .toSorted((a, b) => a.depth - b.depth)
-    .find(
-      (node) =>
-        isLive(context, node) &&
-        attempts.triesToHeal(node.id, requestedModel, prompts.version) < TRIES,
-    );
+  const unsettled = new Set<SummaryId>();
+  const ready: { readonly node: Summary; readonly last: number }[] = [];
+  for (const node of candidates.toSorted((a, b) => a.depth - b.depth)) {
+    if (!isLive(context, node)) continue;
+    const mustWait = currentSources(context, node.id).some((id) => unsettled.has(id));
+    const { tries, last } = attempts.triesToHeal(node.id, requestedModel, prompts.version);
+    if (!mustWait && tries >= TRIES) continue;
+    unsettled.add(node.id);
+    if (!mustWait) ready.push({ node, last });
+  }
+  return ready.toSorted((a, b) => a.last - b.last).map(({ node }) => node);
 }
 
 /** Nodes of other branches wait until their branch comes back. */

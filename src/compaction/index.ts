@@ -4,9 +4,10 @@
 import type { Summary } from "../store/summary-store.js";
 import { pause } from "../summarize/index.js";
 import { isoAt } from "../time-format.js";
+import type { SummaryId } from "../types.js";
 import type { ViewPolicy } from "../view-policy.js";
 import { isPrepared } from "./frontier.js";
-import { heal, nextToHeal } from "./heal.js";
+import { heal, nodesToHeal } from "./heal.js";
 import { type LoadedState, loadState } from "./load-state.js";
 import { type CompactionContext, makeNode, makeNodeNow, type ModelContext } from "./make-node.js";
 import { type Mode, needsSpace, nextStep, publishedTokens, type Step } from "./plan.js";
@@ -33,7 +34,7 @@ export type WorkOutcome =
 const PUBLISH_UNDER_FOLD = 4;
 /** A publish frees at least this part of the threshold, but where the budget is nearly full. */
 const WORTHWHILE = 0.2;
-/** After a failure, marked nodes are tried again this much later, or after the next turn. */
+/** Marked nodes that could not be healed are tried again this much later, or after the next turn. */
 const HEALING_PAUSE_MS = 60_000;
 /** Deterministic nodes that one emergency makes; the rest is folded when the view is assembled. */
 const MOST_EMERGENCY_NODES = 16;
@@ -44,7 +45,7 @@ export async function workOn(
   mode: WorkMode,
   limits: Limits,
 ): Promise<WorkOutcome> {
-  const visit: Visit = { hopeless: new Set(), mayHeal: true };
+  const visit: Visit = { hopeless: new Set(), aside: new Set() };
   for (let calls = 0; ; calls += 1) {
     if (calls > 0) await pause(asking.timing.gapMs, asking.signal);
     if (asking.signal.aborted || !limits.mayGoOn()) return { kind: "stopped" };
@@ -63,8 +64,8 @@ type WorkMode = Exclude<Mode, { kind: "emergency" }>;
 /** What a visit has learned. */
 interface Visit {
   readonly hopeless: Set<unknown>;
-  /** False once the model has failed: marked nodes wait for another day. */
-  mayHeal: boolean;
+  /** Marked nodes that the model has just failed at: they wait for another visit. */
+  readonly aside: Set<SummaryId>;
 }
 
 async function tryNode(
@@ -76,7 +77,7 @@ async function tryNode(
   const outcome = await makeNode(context, asking, state, step);
   // Whatever kept it from being made, the same step again would end the same.
   if (outcome.kind !== "made") for (const ref of refsOf(step)) visit.hopeless.add(ref);
-  else if (outcome.level === "deterministic") visit.mayHeal = false;
+  else if (outcome.level === "deterministic") visit.aside.add(outcome.id);
   return outcome.kind === "aborted";
 }
 
@@ -87,7 +88,7 @@ async function tryHealing(
   visit: Visit,
 ): Promise<boolean> {
   const outcome = await heal(context, asking, node);
-  if (outcome === "failed") visit.mayHeal = false;
+  if (outcome === "failed") visit.aside.add(node.id);
   return outcome === "aborted";
 }
 
@@ -102,7 +103,7 @@ function nextWork(
   asking: ModelContext,
   mode: WorkMode,
   limits: Limits,
-  { hopeless, mayHeal }: Visit,
+  { hopeless, aside }: Visit,
 ): Work {
   const access = asking.access();
   let state = load(context, hopeless);
@@ -114,10 +115,13 @@ function nextWork(
   }
   const isNeeded = mode.kind === "forced" || needsSpace(state, context.policy);
   if (step && (access.allowed || isNeeded)) return { kind: "node", state, step };
-  const node = nextToHeal(context, asking.requestedModel);
-  if (node && access.allowed && mayHeal) return { kind: "heal", node };
-  if ((node || step) && !access.allowed) return { kind: "waiting", until: access.until };
-  if (node) return { kind: "waiting", until: isoAt(context.now() + HEALING_PAUSE_MS) };
+  const marked = nodesToHeal(context, asking.requestedModel);
+  const node = marked.find(({ id }) => !aside.has(id));
+  if (node && access.allowed) return { kind: "heal", node };
+  if ((marked.length > 0 || step) && !access.allowed) {
+    return { kind: "waiting", until: access.until };
+  }
+  if (marked.length > 0) return { kind: "waiting", until: isoAt(context.now() + HEALING_PAUSE_MS) };
   const isSavedUp = canPublish(state) && isAboveHalf(state, context.policy);
   const isIdle = limits.idleAt <= isoAt(context.now());
   return isSavedUp && !isIdle ? { kind: "waiting", until: limits.idleAt } : { kind: "done" };

@@ -1,6 +1,7 @@
 // Carries out one step of a plan: has the sources summarized with no transaction open, and stores the
 // result as a prepared node if its place is still free.
 
+import type { AttemptStore } from "../store/attempt-store.js";
 import type { Sources, SummaryLevel } from "../store/summary-store.js";
 import {
   type CallTiming,
@@ -12,7 +13,7 @@ import {
 import type { ModelAccess } from "../summarize/access.js";
 import type { PromptSet } from "../prompts/index.js";
 import { isoAt } from "../time-format.js";
-import type { Clock, ConversationId, MessageId, Model, SummaryId } from "../types.js";
+import type { Clock, ConversationId, Logger, MessageId, Model, SummaryId } from "../types.js";
 import { type LoadedState, loadState } from "./load-state.js";
 import {
   condensedRequest,
@@ -35,8 +36,11 @@ export interface ModelContext {
   /** Empty for the host's own choice. */
   readonly requestedModel: string;
   readonly access: () => ModelAccess;
+  /** Asked before every call, also before the second one of a step. */
+  readonly mayCall: () => boolean;
   readonly timing: CallTiming;
   readonly signal: AbortSignal;
+  readonly log: Logger;
 }
 
 export type NodeOutcome =
@@ -74,7 +78,7 @@ export function makeNodeNow(
 /** `heals` is the node that the answer is to supersede, if any. */
 export function ask(
   { stores, conversationId, prompts, now }: CompactionContext,
-  { model, requestedModel, access, timing, signal }: ModelContext,
+  { model, requestedModel, mayCall, timing, signal, log }: ModelContext,
   task: SummaryTask,
   heals: SummaryId | null,
 ): Promise<SummaryResult> {
@@ -87,11 +91,20 @@ export function ask(
     prompts,
     timing,
     signal,
-    mayCall: () => access().allowed,
+    mayCall,
     begin: (attempt) =>
       db.transaction(() => attempts.begin({ ...shared, ...attempt }, at()), "relaxed"),
-    end: (attempt, end) => db.transaction(() => attempts.end(attempt, end, at()), "relaxed"),
+    end: (attempt, end) => {
+      if (end.outcome === "refused") sayOnce(log, attempts, end.detail);
+      db.transaction(() => attempts.end(attempt, end, at()), "relaxed");
+    },
   });
+}
+
+/** Only the operator can end it, and it is met again with every call: said where it is the first one. */
+function sayOnce(log: Logger, attempts: AttemptStore, refusal = ""): void {
+  if (attempts.recent(1)[0]?.detail === refusal) return;
+  log.warn(`summaries are written without a model: ${refusal}`);
 }
 
 function requestFor(context: CompactionContext, state: LoadedState, step: Step): NodeRequest {

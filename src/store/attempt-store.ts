@@ -8,9 +8,11 @@ import type { SummaryLevel } from "./summary-store.js";
 export type AttemptOutcome =
   | "running"
   | "accepted"
-  /** The call failed, was refused, or took too long. */
+  /** The call failed or took too long. */
   | "error"
   | "timeout"
+  /** The host's policy forbids it. */
+  | "refused"
   | "aborted"
   /** An answer that says nothing, or only thinks. */
   | "empty"
@@ -55,7 +57,16 @@ export interface RecentAttempt {
   readonly at: string;
 }
 
+export interface HealingTries {
+  readonly tries: number;
+  /** Grows with every try of any node; 0 before the first. */
+  readonly last: number;
+}
+
 const PRICED_CALLS = 50;
+/** Of `2026-02-17T15`. */
+const HOUR_LENGTH = 13;
+const NO_ANSWER = "'running', 'error', 'timeout', 'refused', 'aborted'";
 
 export class AttemptStore {
   readonly #db: Database;
@@ -105,13 +116,14 @@ export class AttemptStore {
     );
   }
 
-  /** What was spent since a moment. */
-  spendSince(from: string): Spend {
+  /** What was spent from one moment to another: a clock that ran ahead leaves rows beyond now. */
+  spendBetween(from: string, through: string): Spend {
     const row = this.#db.get<Spend>(
       `SELECT count(*) AS calls, coalesce(sum(input_tokens), 0) AS inputTokens,
               coalesce(sum(output_tokens), 0) AS outputTokens, sum(cost_usd) AS costUsd
-       FROM summary_attempts WHERE started_at >= ?`,
+       FROM summary_attempts WHERE started_at BETWEEN ? AND ?`,
       from,
+      through,
     );
     return row as Spend;
   }
@@ -136,18 +148,23 @@ export class AttemptStore {
   }
 
   /**
-   * How often a model was asked, with a set of prompts, to supersede a node. A call that failed says
-   * nothing about the node; the breaker paces those.
+   * How often a model was asked, with a set of prompts, to supersede a node. Calls that failed between
+   * two answers of the model, to whatever question, are one try: only together with those answers do
+   * they say something about the node. Those since its last answer count by the hour.
    */
-  triesToHeal(node: SummaryId, requestedModel: string, promptVersion: string): number {
-    const row = this.#db.get<{ tries: number }>(
-      `SELECT count(*) AS tries FROM summary_attempts
-       WHERE heals = ? AND requested_model = ? AND prompt_version = ? AND level = 'normal'
-         AND outcome NOT IN ('running', 'error', 'timeout', 'aborted')`,
+  triesToHeal(node: SummaryId, requestedModel: string, promptVersion: string): HealingTries {
+    const row = this.#db.get<HealingTries>(
+      `SELECT coalesce(max(a.attempt_id), 0) AS last, count(DISTINCT coalesce((
+         SELECT CAST(min(b.attempt_id) AS TEXT) FROM summary_attempts b
+         WHERE b.attempt_id >= a.attempt_id AND b.requested_model = a.requested_model
+           AND b.outcome NOT IN (${NO_ANSWER})), substr(a.started_at, 1, ${HOUR_LENGTH}))) AS tries
+       FROM summary_attempts a
+       WHERE a.heals = ? AND a.requested_model = ? AND a.prompt_version = ? AND a.level = 'normal'
+         AND a.outcome NOT IN ('running', 'refused', 'aborted')`,
       node,
       requestedModel,
       promptVersion,
     );
-    return row?.tries ?? 0;
+    return row ?? { tries: 0, last: 0 };
   }
 }

@@ -64,25 +64,26 @@ export class WorkStore {
     );
   }
 
-  /** Takes or renews a lease. False while another holder has it. */
+  /** Takes or renews a lease. False while another holder has it. `farthest`: see above. */
   lease(
     conversation: ConversationId,
     holder: string,
-    times: { readonly now: string; readonly expiresAt: string },
+    times: { readonly now: string; readonly expiresAt: string; readonly farthest: string },
   ): boolean {
     const { changes } = this.#db.run(
       `INSERT INTO leases (conversation_id, holder, expires_at) VALUES (?1, ?2, ?3)
        ON CONFLICT DO UPDATE SET holder = ?2, expires_at = ?3
-       WHERE holder = ?2 OR expires_at <= ?4 OR expires_at > ?3`,
+       WHERE holder = ?2 OR expires_at <= ?4 OR expires_at > ?5`,
       conversation,
       holder,
       times.expiresAt,
       times.now,
+      times.farthest,
     );
     return changes > 0;
   }
 
-  /** Ends whoever's lease: a person waits. The other notices before its next call. */
+  /** Ends whoever's lease: a person waits. The other notices before its next step. */
   revokeLease(conversation: ConversationId): void {
     this.#db.run("DELETE FROM leases WHERE conversation_id = ?", conversation);
   }

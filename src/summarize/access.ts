@@ -13,9 +13,12 @@ export type SpendLimits = Pick<LcmConfig, "summaryTokensPerDay" | "summaryCostPe
 
 /** So many failures in a row open the breaker; each further one doubles the pause. */
 const FAILURES = 5;
+/** A refusal by the host's policy is not a matter of luck. */
+const REFUSALS = 1;
 const PAUSE_MS = 30_000;
 const MOST_PAUSE_MS = 30 * 60_000;
 const LOOKED_AT = 32;
+const FAILED: ReadonlySet<AttemptOutcome> = new Set(["error", "timeout", "refused", "empty"]);
 
 export function modelAccess(
   attempts: AttemptStore,
@@ -24,7 +27,7 @@ export function modelAccess(
   now: string,
 ): ModelAccess {
   const dayStart = time.dayStart(now);
-  const budget = withinBudget(attempts.spendSince(dayStart), limits);
+  const budget = withinBudget(attempts.spendBetween(dayStart, now), limits);
   if (budget !== undefined) {
     return { allowed: false, reason: budget, until: nextDay(dayStart, time) };
   }
@@ -54,15 +57,19 @@ export function breaker(recent: readonly RecentAttempt[], now: string): ModelAcc
   const streak = ended.findIndex(({ outcome }) => !isFailure(outcome));
   const failures = streak < 0 ? ended.length : streak;
   const last = ended[0];
-  if (failures < FAILURES || !last) return { allowed: true };
-  const pause = Math.min(MOST_PAUSE_MS, PAUSE_MS * 2 ** (failures - FAILURES));
+  const isRefused = last?.outcome === "refused";
+  const enough = isRefused ? REFUSALS : FAILURES;
+  if (failures < enough || !last) return { allowed: true };
+  const pause = Math.min(MOST_PAUSE_MS, PAUSE_MS * 2 ** (failures - enough));
   const until = isoAt(Date.parse(last.at) + pause);
   // A clock that was put back must not keep the breaker open until it catches up.
   if (until <= now || last.at > now) return { allowed: true };
-  const reason = `the last ${failures} calls of the model failed (${last.detail ?? last.outcome})`;
+  // The reason goes on inside a sentence.
+  const detail = (last.detail ?? last.outcome).replace(/\.$/, "");
+  const reason = isRefused ? detail : `the last ${failures} calls of the model failed (${detail})`;
   return { allowed: false, reason, until };
 }
 
 function isFailure(outcome: AttemptOutcome): boolean {
-  return outcome === "error" || outcome === "timeout" || outcome === "empty";
+  return FAILED.has(outcome);
 }

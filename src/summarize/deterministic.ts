@@ -19,6 +19,13 @@ const LINE_LENGTHS = [240, 160, 100, 60, 30];
 /** How many pieces at each end are quoted when not all fit. */
 const KEPT_AT_ENDS = [40, 20, 10, 5, 2, 1];
 const MOST_NAMES = [24, 12, 6, 0];
+const HEAD = "[Written without a model;";
+const NAMES = "Names";
+const NUMBERS = "Numbers";
+/** What a finer summary puts before its quotes of still finer ones; a node names its own sources. */
+const LABEL_OF_SUMMARY = /^[^:]*(?::\d\d[^:]*)* sum_[0-9a-f]{16}: /;
+/** Ids of this memory: the footer leads there anyway. */
+const OWN_ID = /^(?:sum_[0-9a-f]{16}|msg_\d+)$/;
 
 /** Undefined when the source is too short to be said in fewer tokens. */
 export function deterministicSummary(input: DeterministicInput): string | undefined {
@@ -29,27 +36,51 @@ export function deterministicSummary(input: DeterministicInput): string | undefi
 }
 
 function* candidates({ pieces, covers }: DeterministicInput): Generator<string> {
-  const text = pieces.map((piece) => piece.text).join("\n");
-  const names = identifiers(text).map(([name]) => name);
-  const numbers = notableNumbers(text);
-  const head = `[Written without a model; quotes ${covers}.]`;
+  const names = merged(pieces.map(({ text }) => identifiers(text).map(([name]) => name))).filter(
+    (name) => !OWN_ID.test(name),
+  );
+  const numbers = merged(pieces.map(({ text }) => notableNumbers(text)));
+  const said = pieces.map(withoutFrame);
+  const head = `${HEAD} quotes ${covers}.]`;
   const footer = `${FOOTER} everything in ${covers}, which is quoted here only in part`;
   const compose = (lines: readonly string[], count: number): string =>
-    [
-      head,
-      ...lines,
-      ...list("Names", names, count),
-      ...list("Numbers", numbers, count),
-      footer,
-    ].join("\n");
+    [head, ...lines, ...list(NAMES, names, count), ...list(NUMBERS, numbers, count), footer].join(
+      "\n",
+    );
   for (const length of LINE_LENGTHS) {
-    for (const count of MOST_NAMES.slice(0, 2)) yield compose(quoteAll(pieces, length), count);
+    for (const count of MOST_NAMES.slice(0, 2)) yield compose(quoteAll(said, length), count);
   }
   for (const kept of KEPT_AT_ENDS) {
-    for (const count of MOST_NAMES) yield compose(quoteEnds(pieces, kept), count);
+    for (const count of MOST_NAMES) yield compose(quoteEnds(said, kept), count);
   }
   yield compose([], 0);
   yield `${head}\n${FOOTER} ${covers}`;
+}
+
+/** The lists of all pieces as one: what more of them hold comes first, then what comes first in them. */
+function merged(lists: readonly (readonly string[])[]): string[] {
+  const places = new Map<string, { count: number; rank: number }>();
+  for (const [rank, item] of lists.flatMap((one) => [...one.entries()])) {
+    const known = places.get(item);
+    places.set(item, {
+      count: (known?.count ?? 0) + 1,
+      rank: Math.min(known?.rank ?? rank, rank),
+    });
+  }
+  return [...places]
+    .toSorted(([, a], [, b]) => b.count - a.count || a.rank - b.rank)
+    .map(([item]) => item);
+}
+
+/** Of a finer summary that no model wrote, the quotes alone; what it lists goes into our own lists. */
+function withoutFrame(piece: Piece): Piece {
+  if (!piece.label.startsWith("sum_") || !piece.text.startsWith(HEAD)) return piece;
+  const lines = piece.text
+    .split("\n")
+    .slice(1)
+    .filter((line) => ![NAMES, NUMBERS].some((title) => line.startsWith(`${title}: `)))
+    .map((line) => line.replace(LABEL_OF_SUMMARY, ""));
+  return { ...piece, text: lines.join("\n") };
 }
 
 function quoteAll(pieces: readonly Piece[], length: number): string[] {

@@ -42,7 +42,7 @@ export const CALL_TIMING: CallTiming = { callMs: 60_000, gapMs: 250 };
 
 export interface SummarizeDependencies {
   readonly model: Model | undefined;
-  /** Asked before every call: false once the budget is spent or the breaker open. */
+  /** Asked before every call: false once the budget is spent, the breaker open or the time up. */
   readonly mayCall: () => boolean;
   readonly prompts: PromptSet;
   /** Empty for the host's own choice. */
@@ -120,7 +120,7 @@ async function attemptLevel(
   if (reply.kind === "failed") {
     deps.end(attempt, { outcome: reply.outcome, detail: reply.detail });
     if (reply.outcome === "aborted") return { kind: "aborted" };
-    return reply.isRefused ? "refused" : "rejected";
+    return reply.outcome === "refused" ? "refused" : "rejected";
   }
   const { answer } = reply;
   const sourceTokens = Math.min(estimateTokens(source), task.below);
@@ -151,10 +151,9 @@ type Reply =
   | { readonly kind: "answered"; readonly answer: ModelAnswer }
   | {
       readonly kind: "failed";
-      readonly outcome: "aborted" | "timeout" | "error";
+      /** `refused`: asking again would be refused again. */
+      readonly outcome: "aborted" | "timeout" | "error" | "refused";
       readonly detail: string;
-      /** Asking again would be refused again. */
-      readonly isRefused: boolean;
     };
 
 async function call(
@@ -186,17 +185,13 @@ async function call(
   } catch (error) {
     if (!either.aborted) {
       const isRefused = error instanceof LcmError && error.code === "MODEL_REFUSED";
-      return { kind: "failed", outcome: "error", detail: errorText(error), isRefused };
+      const outcome = isRefused ? "refused" : "error";
+      return { kind: "failed", outcome, detail: errorText(error) };
     }
   }
   return signal.aborted
-    ? { kind: "failed", outcome: "aborted", detail: "stopped", isRefused: false }
-    : {
-        kind: "failed",
-        outcome: "timeout",
-        detail: `no answer in ${timing.callMs / 1000} s`,
-        isRefused: false,
-      };
+    ? { kind: "failed", outcome: "aborted", detail: "stopped" }
+    : { kind: "failed", outcome: "timeout", detail: `no answer in ${timing.callMs / 1000} s` };
 }
 
 /** A model that ignores its signal is not waited for. */

@@ -70,15 +70,18 @@ export class Chat {
     return this.host.transcript(KEY).map(({ message }) => message);
   }
 
-  /** A turn without the background work behind it. Returns what the model was given. */
-  async turn(rows: readonly AgentMessage[] = this.talk()): Promise<Assembled> {
+  /** A turn without the background work behind it. Returns what the model was given first. */
+  async turn(
+    rows: readonly AgentMessage[] = this.talk(),
+  ): Promise<Assembled & { readonly version: number }> {
     const engine = this.lcm.createEngine();
     const assembled = await this.begin(engine);
+    const { version } = this;
     await this.loop(engine, assembled);
     await engine.commitTurn(this.host.turn(KEY, rows));
     await engine.maintain({ ...this.host.ref(KEY) });
     await engine.dispose();
-    return assembled;
+    return { ...assembled, version };
   }
 
   /** Turns, each with the background work that is due behind it. */

@@ -1,8 +1,12 @@
 // A conversation to which anything may happen, and what must hold whatever does.
 
 import { expect } from "vitest";
+import { renderStyle } from "../../src/assembler/render-summary.js";
+import { loadState } from "../../src/compaction/load-state.js";
+import { isMessage, type ViewItem } from "../../src/compaction/view-items.js";
+import { currentPolicy } from "../../src/current-policy.js";
 import { isAgentMessage } from "../../src/message-codec.js";
-import type { AgentMessage } from "../../src/types.js";
+import type { AgentMessage, MessageId, SummaryId } from "../../src/types.js";
 import { Chat } from "./chat.js";
 import { assistantMessage, toolLoop, userMessage } from "./messages.js";
 import { prose } from "./prose.js";
@@ -132,8 +136,7 @@ export class Play {
   }
 
   /** Between two publishes the list only grows. */
-  #checkList({ messages }: { messages: readonly AgentMessage[] }): void {
-    const { version } = this.chat;
+  #checkList({ messages, version }: Awaited<ReturnType<Chat["turn"]>>): void {
     if (version === this.#lastVersion) {
       expect(messages.slice(0, this.#lastList.length)).toEqual(this.#lastList);
     }
@@ -146,9 +149,42 @@ export class Play {
     const { chat } = this;
     const { messages, estimatedTokens } = await chat.look();
     expect(chat.covered()).toEqual(chat.branch());
+    expect(this.#live()).toEqual(chat.branch());
     this.#checkGraph();
+    this.#checkRuns();
     expect(estimatedTokens).toBeLessThanOrEqual(Math.max(chat.budget, 600));
     checkPairs(messages);
+  }
+
+  /**
+   * The messages that the live nodes cover, each as often as they do, and those that none covers: the
+   * view as it is with everything prepared in its place.
+   */
+  #live(): MessageId[] {
+    const { stores, lcm, conversation } = this.chat;
+    const policy = currentPolicy(stores, lcm.config, conversation)!;
+    const { elements, tail } = loadState(stores, conversation, {
+      policy,
+      style: renderStyle(lcm.config),
+    });
+    return [...elements.map(({ ref }) => ref), ...tail.map(refOf)].flatMap((ref) =>
+      typeof ref === "number" ? [ref] : this.chat.expand(ref),
+    );
+  }
+
+  /** A leaf that is whole on the branch covers a run of it. */
+  #checkRuns(): void {
+    const { chat } = this;
+    const places = new Map(chat.branch().map((id, index) => [id, index]));
+    const leaves = chat.stores.db.all<{ id: SummaryId }>(
+      "SELECT summary_id AS id FROM summaries WHERE depth = 0",
+    );
+    for (const { id } of leaves) {
+      const run = chat.expand(id).map((message) => places.get(message));
+      const [first] = run;
+      if (first === undefined || run.includes(undefined)) continue;
+      expect(run).toEqual(run.map((_, index) => first + index));
+    }
   }
 
   #checkGraph(): void {
@@ -164,6 +200,10 @@ export class Play {
       expect(this.chat.expand(id)).toHaveLength(stores.summaries.get(id)!.messageCount);
     }
   }
+}
+
+function refOf(item: ViewItem): MessageId | SummaryId {
+  return isMessage(item) ? item.messageId : item.summaryId;
 }
 
 function checkPairs(messages: readonly AgentMessage[]): void {

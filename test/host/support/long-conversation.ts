@@ -12,9 +12,9 @@ const KEY = "agent:main:long";
 const WINDOW = 32_000;
 
 interface PlayedTurn {
-  /** The view's version before and after the turn: it was assembled somewhere in between. */
+  /** The view's version before the turn and at its first call: it was assembled in between. */
   readonly before: number;
-  readonly after: number;
+  readonly asked: number;
   /** What the model was given as history at the turn's first call. */
   readonly history: readonly string[];
 }
@@ -22,11 +22,14 @@ interface PlayedTurn {
 export class LongConversation {
   readonly key = KEY;
   readonly played: PlayedTurn[] = [];
+  #asked = 0;
 
   private constructor(
     readonly world: World,
     readonly model: SummaryScript,
-  ) {}
+  ) {
+    model.onTurn = () => (this.#asked = this.version());
+  }
 
   /** `bystander` is the path of another plugin to load. */
   static async start({ bystander }: { bystander?: string } = {}): Promise<LongConversation> {
@@ -55,7 +58,7 @@ export class LongConversation {
       ({ lastUserText, toolResultsSinceUser }) =>
         lastUserText.startsWith(`PLANT-${number} `) && toolResultsSinceUser === 0,
     );
-    this.played.push({ before, after: this.version(), history: historyOf(request!) });
+    this.played.push({ before, asked: this.#asked, history: historyOf(request!) });
     return reply;
   }
 
@@ -199,7 +202,7 @@ export class LongConversation {
       const isGrown = last.history.every((text, at) => turn.history[at] === text);
       if (isGrown) continue;
       breaks += 1;
-      expect(last.before).not.toBe(turn.after);
+      expect(last.before).not.toBe(turn.asked);
     }
     // A turn takes about a seventh of the threshold here, and half of the threshold is the tail's: one
     // publish frees the room of two turns.

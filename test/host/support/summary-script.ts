@@ -34,6 +34,9 @@ export class SummaryScript {
   onSummary: (request: SummaryRequest) => Reply | Promise<Reply | undefined> | undefined = () =>
     undefined;
 
+  /** Hears of the first request of each turn, while the model has not answered it. */
+  onTurn: () => void = () => undefined;
+
   constructor(private readonly window: number) {}
 
   readonly script: Script = async (request) => {
@@ -43,6 +46,7 @@ export class SummaryScript {
       return { error: { status: 400, body: overflowBody(this.window, tokens) } };
     }
     const prompt = summaryPrompt(request);
+    if (prompt === undefined && request.toolResultsSinceUser === 0) this.onTurn();
     const reply = prompt === undefined ? agentReply(request) : await this.#summarize(prompt);
     const outputTokens = encode(reply.text ?? "").length;
     return { usage: { inputTokens: tokens, outputTokens }, ...reply };
