@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import { type CompactionContext, emergency, publish } from "./compaction/index.js";
 import { ratioFor } from "./current-policy.js";
 import { type CompactCall, tokenCount } from "./host-calls.js";
+import type { Stores } from "./store/index.js";
 import { isoAt } from "./time-format.js";
 import type { ConversationId } from "./types.js";
 import type { ViewPolicy } from "./view-policy.js";
@@ -54,6 +55,7 @@ export async function compactByHand(
 ): Promise<CompactAnswer> {
   const { stores } = deps;
   const { customInstructions: instructions, abortSignal } = call;
+  noteSmallerWindow(stores, conversationId, call);
   const context = compactionContext(deps, conversationId, instructions);
   if (!context) return NOTHING_STORED;
   const before = stores.views.state(conversationId).tokens;
@@ -80,6 +82,7 @@ export function compactNow(
   conversationId: ConversationId,
   call: CompactCall,
 ): CompactAnswer & { readonly target?: number } {
+  noteSmallerWindow(deps.stores, conversationId, call);
   const context = compactionContext(deps, conversationId);
   if (!context) return NOTHING_STORED;
   const before = deps.stores.views.state(conversationId).tokens;
@@ -92,6 +95,26 @@ export function compactNow(
   emergency(context, target);
   // Whatever could not be made shorter is folded when the turn goes on.
   return { ...answer(deps, conversationId, before, undefined, target), target };
+}
+
+/**
+ * After a switch to a smaller model the host demands space before the first turn that tells its budget:
+ * until then what the last turn had is taken to shrink with the window.
+ */
+function noteSmallerWindow(
+  { db, conversations }: Stores,
+  conversationId: ConversationId,
+  { tokenBudget }: CompactCall,
+): void {
+  const window = tokenCount(tokenBudget);
+  const { contextWindow, budgetBase } = conversations.turnFacts(conversationId);
+  if (window === undefined || contextWindow === null || budgetBase === null) return;
+  if (window >= contextWindow) return;
+  const facts = {
+    contextWindow: window,
+    budgetBase: Math.max(1, Math.floor((budgetBase * window) / contextWindow)),
+  };
+  db.transaction(() => conversations.recordTurnFacts(conversationId, facts), "relaxed");
 }
 
 /** Publishes what is prepared. True when that leaves a turn its room. */

@@ -241,6 +241,15 @@ describe("a budget that is exceeded", () => {
     expect(chat.shownSummaries().length).toBeGreaterThan(0);
   });
 
+  it("is the smaller model's after a switch, before any turn of its own", async () => {
+    const chat = await uncompacted(20);
+    expect(chat.viewTokens).toBeLessThan(0.75 * 17_842);
+    chat.window /= 2;
+    const answer = await compact(chat, { trigger: "budget", used: 25_321 });
+    expect(answer).toMatchObject({ ok: true, compacted: true });
+    expect(chat.viewTokens).toBeLessThanOrEqual((0.75 * 17_842) / 2);
+  });
+
   it("is none of ours while the view is small: the host reads that as a reason to go on", async () => {
     const chat = await uncompacted(4);
     expect(await compact(chat, { trigger: "budget", used: 25_321 })).toEqual({
