@@ -3,6 +3,7 @@
 
 import { existsSync } from "node:fs";
 import type { ResolvedConfig } from "../db/config.js";
+import { retryWhileBusy } from "../db/connection.js";
 import { inspectBeforeOpening, needsMigration } from "../db/migration.js";
 import { ENGINE_ID } from "../engine-info.js";
 import { errorText } from "../errors.js";
@@ -35,6 +36,9 @@ export interface Report {
   readonly status?: Status;
 }
 
+/** How long a person is kept waiting for another process. */
+const BUSY_MS = 2_000;
+
 export async function makeReport(
   host: HostFacts,
   { config, problems }: ResolvedConfig,
@@ -46,9 +50,10 @@ export async function makeReport(
   const common = { version: VERSION, enabled, slot, databasePath, problems, timezone };
   if (!existsSync(databasePath)) return { ...common, active: usable, state: "absent" };
   try {
-    const existing = inspectBeforeOpening(databasePath);
+    const existing = await retryWhileBusy(() => inspectBeforeOpening(databasePath), BUSY_MS);
     if (needsMigration(existing)) return { ...common, active: usable, state: "waiting" };
-    const lcm = openLcm({ databasePath, config, ...host });
+    const open = () => openLcm({ databasePath, config, ...host, waitMs: 0 });
+    const lcm = await retryWhileBusy(open, BUSY_MS);
     try {
       return { ...common, active: usable, state: "ready", status: await lcm.status(session) };
     } finally {
