@@ -102,13 +102,19 @@ function alignStretch(
   [leftFrom, rightFrom]: Pair,
   [leftTo, rightTo]: Pair,
 ): Pair[] {
+  const pairs: Pair[] = [];
+  // The beginning first: a branch keeps it, so that of equal keys the first are the likelier ones.
+  while (leftFrom < leftTo && rightFrom < rightTo && left[leftFrom] === right[rightFrom]) {
+    pairs.push([leftFrom, rightFrom]);
+    leftFrom += 1;
+    rightFrom += 1;
+  }
   const tail: Pair[] = [];
   while (leftTo > leftFrom && rightTo > rightFrom && left[leftTo - 1] === right[rightTo - 1]) {
     leftTo -= 1;
     rightTo -= 1;
     tail.push([leftTo, rightTo]);
   }
-  const pairs: Pair[] = [];
   while (leftFrom < leftTo && rightFrom < rightTo) {
     const piece = alignPiece(left.slice(leftFrom, leftTo), right.slice(rightFrom, rightTo));
     for (const [a, b] of piece.pairs) pairs.push([leftFrom + a, rightFrom + b]);

@@ -40,7 +40,8 @@ export async function syncTranscript(
   purpose: SyncPurpose,
 ): Promise<SyncReport> {
   const budget = startBudget(limits);
-  if (purpose === "begin") await meetSession(deps, session, budget.busyMs);
+  const isNew = !deps.stores.conversations.find(session);
+  if (purpose === "begin" || isNew) await meetSession(deps, session, budget.busyMs);
   const opened = await retryWhileBusy(() => openSession(deps, session, purpose), budget.busyMs);
   if (!opened) return DELETED;
   const { conversation } = opened;

@@ -185,8 +185,9 @@ export class VisibleDrain {
     const cuts = end !== undefined && messages.cutFrom(segment.id, end) > 0;
     if (cuts && this.#isCurrent()) views.markStale(conversation.id);
     // A session that was left may be the one that the rows of release 0.1.x came from.
-    const waiting = left.next(conversation.id, 0);
-    if (!waiting || waiting.id === segment.id) alignments.close(conversation.id);
+    const first = left.next(conversation.id, 0);
+    const other = first?.id === segment.id ? left.next(conversation.id, segment.id) : first;
+    if (!other) alignments.close(conversation.id);
   }
 
   /** Asked anew for every page: the view may move while a transcript is read. */
