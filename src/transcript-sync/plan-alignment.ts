@@ -80,9 +80,8 @@ function keepKeys(
   const { db, alignments, messages } = stores;
   return db.transaction(() => {
     const before = alignments.state(segment.id);
-    if ((before?.cursor ?? null) !== saved || (before && before.state !== "reading")) {
-      return "taken";
-    }
+    const isOurs = (before?.cursor ?? null) === saved && (before?.state ?? "reading") === "reading";
+    if (!isOurs || !alignments.isOpen(conversation.id)) return "taken";
     // What was committed to us is younger than the rows that are looked for, and so is all behind it.
     const end = page.entries.findIndex(({ entryId }) =>
       messages.isCommitted(conversation.id, entryId),
