@@ -9,7 +9,7 @@ import { type LcmConfig, resolveConfig, type ResolvedConfig } from "./src/db/con
 import { type Lease, leaseDatabase } from "./src/db/registry.js";
 import type { LcmContextEngine } from "./src/engine.js";
 import { ENGINE_ID } from "./src/engine-info.js";
-import { errorText } from "./src/errors.js";
+import { errorText, isBusy } from "./src/errors.js";
 import { createBackground, createSelfOpeningEngine } from "./src/lcm.js";
 import {
   agentOfDirectory,
@@ -134,6 +134,8 @@ function databaseKeeper(api: OpenClawPluginApi): (path: string) => void {
       kept?.release();
       kept = lease;
     } catch (error) {
+      // An engine waits for a lock without holding up the host.
+      if (isBusy(error)) return;
       hostLogger(api).error(
         `memory is off until this is mended, messages pass through unchanged: ${errorText(error)}`,
       );

@@ -24,7 +24,11 @@ export async function adoptRelease01(
     if (sessionId === current) continue;
     const sessionKey = await source.keyOf({ agentId, sessionId });
     if (sessionKey === undefined || conversations.find({ agentId, sessionKey })) continue;
-    const adopt = () => conversations.adopt(id, { agentId, sessionKey }, now);
-    await retryWhileBusy(adopt, busyMs);
+    const adopt = (): void => {
+      conversations.adopt(id, { agentId, sessionKey }, now);
+      // The first segment is the first to be read: what the rows came from tells the most about them.
+      conversations.segmentOrCreate(id, sessionId, now);
+    };
+    await retryWhileBusy(() => stores.db.transaction(adopt), busyMs);
   }
 }

@@ -47,7 +47,10 @@ import { ViewKeeper } from "./view-keeper.js";
 import { type WorkDependencies, workSlice } from "./work.js";
 
 export interface EngineDependencies {
-  /** Reaches the stores; throws an `LcmError` while they can not be reached. */
+  /**
+   * Reaches the stores; throws an `LcmError` while they can not be reached, `BUSY` while another process
+   * makes them.
+   */
   readonly stores: () => Stores;
   readonly config: LcmConfig;
   readonly source: TranscriptSource;
@@ -145,7 +148,9 @@ export class LcmContextEngine {
     // The host takes the addition of a turn's first call only.
     const isFirst = !session || !this.#turns.has(session);
     const memory = isFirst ? await this.#memoryPrompt(call) : undefined;
-    const answer = session ? await this.#turns.assemble(session, call) : passThrough(call);
+    const answer = session
+      ? await this.#track(this.#turns.assemble(session, call))
+      : passThrough(call);
     const { messages, estimatedTokens, hasSummaries } = answer;
     const availableTools = call?.availableTools ?? new Set<string>();
     const zone = this.#deps.config.timezone;
@@ -290,8 +295,13 @@ export class LcmContextEngine {
   async #sync(session: SessionRef, limits: SyncLimits, purpose: SyncPurpose): Promise<SyncReport> {
     const { source, config, now, stores } = this.#deps;
     try {
-      const deps = { stores: stores(), keeper: this.#keeper(), source, policy: config, now };
-      const report = await this.#track(syncTranscript(deps, session, limits, purpose));
+      const read = async (): Promise<SyncReport> => {
+        const opened = await retryWhileBusy(stores, limits.busyMs);
+        const keeper = this.#keeper();
+        const deps = { stores: opened, keeper, source, policy: config, now };
+        return syncTranscript(deps, session, limits, purpose);
+      };
+      const report = await this.#track(read());
       if (report.outcome === "current") this.#turns.noteRead(session);
       if (report.added > 0) endTrouble(this.#deps);
       return report;
@@ -304,13 +314,13 @@ export class LcmContextEngine {
 
   async #compactByHand(session: SessionRef, call: CompactCall): Promise<CompactAnswer> {
     await this.#sync(session, BOOTSTRAP_LIMITS, "follow");
-    const work = this.#work(call.runtimeContext);
+    const work = await this.#work(call.runtimeContext, COMMIT_BUSY_MS);
     const conversation = work.stores.conversations.find(session);
     return conversation ? compactByHand(work, conversation.id, call) : NOTHING_STORED;
   }
 
   async #compactNow(session: SessionRef, call: CompactCall): Promise<CompactAnswer> {
-    const work = this.#work(undefined);
+    const work = await this.#work(undefined, COMMIT_BUSY_MS);
     const conversation = work.stores.conversations.find(session);
     if (!conversation) return NOTHING_STORED;
     const { target, ...answer } = await retryWhileBusy(
@@ -324,17 +334,20 @@ export class LcmContextEngine {
   /** A little of what a worker would do, after a turn and where there is none. */
   async #workSlice(session: SessionRef, call: MaintainCall): Promise<void> {
     try {
-      const slice = workSlice(this.#work(call.runtimeContext), session, call.abortSignal);
-      await this.#track(slice);
+      const slice = async (): Promise<unknown> => {
+        const work = await this.#work(call.runtimeContext, BACKGROUND_BUSY_MS);
+        return workSlice(work, session, call.abortSignal);
+      };
+      await this.#track(slice());
     } catch (error) {
       this.#deps.log.warn(`summaries of ${session.sessionKey} wait: ${errorText(error)}`);
     }
   }
 
-  #work(runtimeContext: unknown): WorkDependencies {
+  async #work(runtimeContext: unknown, busyMs: number): Promise<WorkDependencies> {
     const { stores, config, now, log, model, timing } = this.#deps;
     return {
-      stores: stores(),
+      stores: await retryWhileBusy(stores, busyMs),
       config,
       model: model?.(runtimeContext),
       now,

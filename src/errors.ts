@@ -26,6 +26,11 @@ export class LcmError extends Error {
   }
 }
 
+/** True for what another process's lock caused, which passes. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof LcmError && error.code === "BUSY";
+}
+
 /** The message of anything that was thrown. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

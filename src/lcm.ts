@@ -3,6 +3,7 @@
 import { homedir } from "node:os";
 import { dirname } from "node:path";
 import { type LcmConfig, resolveConfig } from "./db/config.js";
+import { holdWhileBusy } from "./db/connection.js";
 import { type Lease, leaseDatabase } from "./db/registry.js";
 import { type EngineDependencies, LcmContextEngine } from "./engine.js";
 import { readStatus, type Status } from "./status.js";
@@ -30,7 +31,11 @@ export interface OpenLcmOptions {
   readonly log?: Logger;
   readonly now?: Clock;
   readonly timing?: CallTiming;
+  /** How long to hold the thread for a process that is at the file, in milliseconds. */
+  readonly waitMs?: number;
 }
+
+const OPENING_MS = 2_000;
 
 export interface Lcm {
   readonly config: LcmConfig;
@@ -47,7 +52,8 @@ export interface Lcm {
 /** Throws an `LcmError` when the database can not be opened; nothing is touched then. */
 export function openLcm(options: OpenLcmOptions): Lcm {
   const { transcript: source = noTranscript, log = silentLogger, now = Date.now } = options;
-  const lease = leaseDatabase(options.databasePath, log);
+  const open = () => leaseDatabase(options.databasePath, log);
+  const lease = holdWhileBusy(open, options.waitMs ?? OPENING_MS);
   const stores = createStores(lease.db);
   const config = completeConfig(options);
   const model = options.summarize && asModel(options.summarize);

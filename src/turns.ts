@@ -88,7 +88,7 @@ export class Turns {
     if (known !== undefined) return known;
     this.#views.set(sessionKey, null);
     const { source, config, now, busyMs } = this.#deps;
-    const stores = this.#deps.stores();
+    const stores = await retryWhileBusy(() => this.#deps.stores(), busyMs);
     await meetSession({ stores, source, now }, session, busyMs);
     const begin = (): ConversationId =>
       stores.db.transaction(() => this.#begin(stores, session, call), "relaxed");

@@ -227,11 +227,14 @@ describe("the report on a store that nobody has tried yet", () => {
     },
   );
 
-  // Root may write anywhere.
-  it.runIf(process.getuid?.() !== 0)("a database in a directory that is read-only", async () => {
+  it("a database in a directory that is read-only, but for root, who may write anywhere", async () => {
     const directory = temporaryDirectory();
     chmodSync(directory, 0o500);
     const report = await reportOf(new Gateway(join(directory, "state", "lcm.db")));
+    if (process.getuid?.() === 0) {
+      expect(report).toMatchObject({ state: "absent" });
+      return;
+    }
     expect(report).toMatchObject(isBroken);
     expect(report.error).toMatch(/check the directory's owner and permissions/);
   });

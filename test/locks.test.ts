@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { makeReport } from "../src/cli/report.js";
 import { openLcm } from "../src/lcm.js";
+import { createStores } from "../src/store/index.js";
 import { FakeHost } from "./support/fake-host.js";
+import { Gateway } from "./support/gateway.js";
 import { lockElsewhere, lockHere } from "./support/lock.js";
 import { assistantMessage, userMessage } from "./support/messages.js";
 import { recordingLog } from "./support/recording-log.js";
@@ -146,6 +148,47 @@ describe("bookkeeping waits for the lock and takes effect", () => {
     void engine.commitTurn(turn(host, "two"));
     await engine.dispose();
     expect(storedBranch(lcm, host.ref(KEY))).toEqual(host.transcript(KEY));
+  });
+});
+
+describe("while another process takes over a file of release 0.1.x", () => {
+  function oldGateway(): Gateway {
+    const gateway = new Gateway();
+    createRelease01(gateway.path, gateway.session.sessionId, [
+      { role: "user", text: "old", createdAt: "2026-02-17 07:37:00" },
+    ]);
+    return gateway;
+  }
+
+  it("a turn passes through, its commit waits, and everything else goes on", async () => {
+    const gateway = oldGateway();
+    const { session, host, log } = gateway;
+    host.append(KEY, userMessage("old", host.tick()));
+    await lockElsewhere(gateway.path, "BEGIN IMMEDIATE", 1_500);
+    let ticks = 0;
+    const ticking = setInterval(() => (ticks += 1), 10);
+    onTestFinished(() => clearInterval(ticking));
+    const engine = gateway.engine();
+    const messages = [userMessage("hello", host.tick())];
+    expect(await engine.bootstrap(session)).toMatchObject({ bootstrapped: false });
+    expect((await engine.assemble({ ...session, messages })).messages).toBe(messages);
+    expect(await engine.commitTurn(gateway.play("hello"))).toEqual({ status: "committed" });
+    expect(ticks).toBeGreaterThan(30);
+    // Said once, and only by who does it.
+    expect(log.infos.map((line) => line.replace(gateway.path, "it").split(/[;:]| in /)[0])).toEqual(
+      ["it is of release 0.1.x", "backup", "took over it"],
+    );
+    await gateway.engine().bootstrap(session);
+    const stores = createStores(gateway.database);
+    expect(storedBranch({ stores }, session)).toEqual(gateway.transcript);
+  });
+
+  it("compact waits as well", async () => {
+    const gateway = oldGateway();
+    const { session } = gateway;
+    await lockElsewhere(gateway.path, "BEGIN IMMEDIATE", 300);
+    const answer = await gateway.engine().compact({ ...session, tokenBudget: 1_000 });
+    expect(answer).toMatchObject({ ok: true });
   });
 });
 

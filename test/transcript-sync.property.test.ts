@@ -9,6 +9,7 @@ import { type Lcm, openLcm } from "../src/lcm.js";
 import { FakeHost } from "./support/fake-host.js";
 import { assistantMessage, heartbeatPrompt, toolLoop, userMessage } from "./support/messages.js";
 import type { SessionRef } from "../src/types.js";
+import { createRelease01 } from "./support/release-01.js";
 import { storedBranch, temporaryDirectory, viewEntries } from "./support/workspace.js";
 
 const KEY = "agent:main:web1";
@@ -69,10 +70,17 @@ class World {
   readonly #met = new Set<string>();
   readonly #asked = new Set<string>();
 
-  constructor(path: string, skipHeartbeats: boolean, pageItems: number) {
+  /** `old`: texts that release 0.1.x kept, of a user each. */
+  constructor(
+    path: string,
+    skipHeartbeats: boolean,
+    pageItems: number,
+    old: readonly string[] = [],
+  ) {
     this.#path = path;
     this.#skipHeartbeats = skipHeartbeats;
     this.host.pageItems = pageItems;
+    if (old.length > 0) this.#leaveRelease01(old);
     this.#lcm = this.#open();
   }
 
@@ -100,6 +108,16 @@ class World {
       now: this.host.now,
       config: { skipHeartbeats: this.#skipHeartbeats },
     });
+  }
+
+  #leaveRelease01(texts: readonly string[]): void {
+    const { host } = this;
+    for (const text of texts) host.append(KEY, userMessage(text, host.tick()));
+    const createdAt = "2026-02-17 07:37:00";
+    const rows = texts.map((text) => ({ role: "user" as const, text, createdAt }));
+    const { sessionId } = host.ref(KEY);
+    createRelease01(this.#path, sessionId, rows);
+    this.#met.add(sessionId);
   }
 
   async #turn(step: Extract<Action, { kind: "turn" }>): Promise<void> {
@@ -243,6 +261,32 @@ it.each([false, true])(
   },
   120_000,
 );
+
+it("rows of release 0.1.x are all met, whatever happens before and while they are looked for (G1)", async () => {
+  const directory = temporaryDirectory();
+  const texts = fc.array(fc.constantFrom("ok", "go on", "one", "two", "three"), {
+    minLength: 1,
+    maxLength: 12,
+  });
+  let run = 0;
+  await fc.assert(
+    fc.asyncProperty(texts, steps, pageItems, async (old, taken, items) => {
+      run += 1;
+      const world = new World(join(directory, `${run}.db`), false, items, old);
+      try {
+        for (const step of taken) await world.apply(step);
+        await world.apply({ kind: "plain", what: "deliver-late" });
+        await world.apply({ kind: "plain", what: "bootstrap" });
+        expectEqualToTranscript(world, false);
+        const unmet = "SELECT body FROM messages WHERE entry_id IS NULL";
+        expect(world.lcm.stores.db.all(unmet)).toEqual([]);
+      } finally {
+        world.close();
+      }
+    }),
+    { numRuns: 100 },
+  );
+}, 120_000);
 
 function expectEqualToTranscript({ host, lcm, met }: World, skipHeartbeats: boolean): void {
   const ref = host.ref(KEY);

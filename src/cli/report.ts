@@ -3,6 +3,7 @@
 
 import { existsSync } from "node:fs";
 import type { ResolvedConfig } from "../db/config.js";
+import { retryWhileBusy } from "../db/connection.js";
 import { inspectBeforeOpening, needsMigration } from "../db/migration.js";
 import { probeCreation, probeWriting } from "../db/probe.js";
 import { lastFailure, type StoreFailure } from "../db/registry.js";
@@ -39,6 +40,9 @@ export interface Report {
   readonly status?: Status;
 }
 
+/** How long a person is kept waiting for another process. */
+const BUSY_MS = 2_000;
+
 export async function makeReport(
   host: HostFacts,
   { config, problems }: ResolvedConfig,
@@ -62,9 +66,10 @@ export async function makeReport(
       probeCreation(databasePath);
       return { ...common, active: usable, state: "absent" };
     }
-    const existing = inspectBeforeOpening(databasePath);
+    const existing = await retryWhileBusy(() => inspectBeforeOpening(databasePath), BUSY_MS);
     if (needsMigration(existing)) return { ...common, active: usable, state: "waiting" };
-    const lcm = openLcm({ databasePath, config, ...host });
+    const open = () => openLcm({ databasePath, config, ...host, waitMs: 0 });
+    const lcm = await retryWhileBusy(open, BUSY_MS);
     try {
       probeWriting(lcm.stores.db);
       return { ...common, active: usable, state: "ready", status: await lcm.status(session) };

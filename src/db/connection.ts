@@ -4,17 +4,16 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
-import { LcmError, storageError } from "../errors.js";
+import { isBusy, LcmError, storageError } from "../errors.js";
 
 export type Row = Record<string, unknown>;
 
 /**
- * How long SQLite itself waits for a lock, in milliseconds. The wait blocks the event loop, so it is
- * short; callers that can wait longer retry asynchronously (see `retryWhileBusy`).
+ * How long SQLite itself waits for a lock, in milliseconds, also while a file is opened. The wait blocks
+ * the event loop, so it is short; callers that can wait longer retry asynchronously (see
+ * `retryWhileBusy`).
  */
-const BUSY_TIMEOUT_MS = 25;
-/** Opening happens once, may meet another process that migrates the file, and can not be retried. */
-const OPENING_TIMEOUT_MS = 2_000;
+export const BUSY_TIMEOUT_MS = 25;
 
 /** `full`: on disk when the transaction returns. `relaxed`: consistent, but a power cut may undo it. */
 export type Durability = "full" | "relaxed";
@@ -29,7 +28,7 @@ export class Database {
     this.path = path;
     createPrivateFile(path);
     try {
-      this.#handle = new DatabaseSync(path, { timeout: OPENING_TIMEOUT_MS });
+      this.#handle = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
     } catch (error) {
       throw storageError(error, path);
     }
@@ -56,14 +55,13 @@ export class Database {
 
   /** Entering WAL needs the file alone for a moment, and SQLite does not wait for that by itself. */
   #enterWal(): string {
-    const end = performance.now() + OPENING_TIMEOUT_MS;
+    const end = performance.now() + BUSY_TIMEOUT_MS;
     for (;;) {
       try {
         const row = this.#handle.prepare("PRAGMA journal_mode = WAL").get();
         return String(row?.["journal_mode"]);
       } catch (error) {
-        const { code } = storageError(error, this.path);
-        if (code !== "BUSY" || performance.now() > end) throw error;
+        if (!isBusy(storageError(error, this.path)) || performance.now() > end) throw error;
       }
       sleepSync(5);
     }
@@ -99,11 +97,6 @@ export class Database {
   /** Runs a script of several statements. */
   exec(sql: string): void {
     this.#guard(() => this.#handle.exec(sql));
-  }
-
-  /** Call once the file is ready for use: from here on waiting for locks is the callers' business. */
-  endOpening(): void {
-    this.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 
   /**
@@ -201,9 +194,21 @@ export async function retryWhileBusy<T>(work: () => T, deadlineMs: number): Prom
     try {
       return work();
     } catch (error) {
-      const busy = error instanceof LcmError && error.code === "BUSY";
-      if (!busy || performance.now() + pause > end) throw error;
+      if (!isBusy(error) || performance.now() + pause > end) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+}
+
+/** As `retryWhileBusy`, for callers that can not await. Holds the thread, so not for a host's process. */
+export function holdWhileBusy<T>(work: () => T, deadlineMs: number): T {
+  const end = performance.now() + deadlineMs;
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > end) throw error;
+    }
+    sleepSync(20);
   }
 }

@@ -9,7 +9,7 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { LcmError, storageError } from "../errors.js";
 import { backupBeforeMigration } from "./backup.js";
-import type { Database } from "./connection.js";
+import { BUSY_TIMEOUT_MS, type Database } from "./connection.js";
 import { importRelease01, isRelease01 } from "./schema/release-0.1.js";
 import { SCHEMA_V1 } from "./schema/v1.js";
 
@@ -45,7 +45,7 @@ export type Existing =
 export function inspectBeforeOpening(path: string): Existing {
   if (!existsSync(path) || statSync(path).size === 0) return { kind: "new" };
   try {
-    const db = new DatabaseSync(readOnlyUrl(path), { readOnly: true, timeout: 2000 });
+    const db = new DatabaseSync(readOnlyUrl(path), { readOnly: true, timeout: BUSY_TIMEOUT_MS });
     try {
       return inspect(db, path);
     } finally {
@@ -109,17 +109,27 @@ export function needsMigration(existing: Existing): boolean {
 export function migrate(db: Database, existing: Existing, say: (text: string) => void): void {
   if (!needsMigration(existing)) return;
   const started = performance.now();
-  if (existing.kind !== "new") {
-    const name = existing.kind === "ours" ? `schema ${existing.version}` : "release 0.1.x";
-    say(`${db.path} is of ${name}; taking it over, after a backup beside it`);
-    const isNeeded = (): boolean => appliedVersion(db) < SCHEMA_VERSION;
-    const copy = backupBeforeMigration(db, existing, isNeeded);
-    if (copy !== undefined) say(`backup: ${copy}`);
-  }
+  const isTaken = existing.kind !== "new" && backUp(db, existing, say);
   for (const migration of MIGRATIONS) applyOnce(db, migration);
-  if (existing.kind !== "new") {
+  if (isTaken)
     say(`took over ${db.path} in ${((performance.now() - started) / 1000).toFixed(1)} s`);
-  }
+}
+
+/** False when another process has migrated the file meanwhile. */
+function backUp(
+  db: Database,
+  existing: Exclude<Existing, { kind: "new" }>,
+  say: (text: string) => void,
+): boolean {
+  const name = existing.kind === "ours" ? `schema ${existing.version}` : "release 0.1.x";
+  const isNeeded = (): boolean => {
+    if (appliedVersion(db) >= SCHEMA_VERSION) return false;
+    say(`${db.path} is of ${name}; taking it over, after a backup beside it`);
+    return true;
+  };
+  const copy = backupBeforeMigration(db, existing, isNeeded);
+  if (copy !== undefined) say(`backup: ${copy}`);
+  return copy !== undefined;
 }
 
 function applyOnce(db: Database, migration: Migration): void {

@@ -36,7 +36,10 @@ export interface Lease {
   release(): void;
 }
 
-/** Opens (or shares) the database at `path`, migrated to the current schema; `log` hears of that. */
+/**
+ * Opens (or shares) the database at `path`, migrated to the current schema; `log` hears of that. Throws
+ * `BUSY` while another process is at it.
+ */
 export function leaseDatabase(path: string, log: Logger = silentLogger): Lease {
   const { entries } = registry();
   let entry = entries.get(path);
@@ -69,7 +72,6 @@ function openMigrated(path: string, log: Logger): Database {
   const db = new Database(path);
   try {
     migrate(db, existing, (text) => log.info(text));
-    db.endOpening();
     return db;
   } catch (error) {
     db.close();

@@ -245,22 +245,6 @@ export class ConversationStore {
     );
   }
 
-  /** True while a conversation's release 0.1.x rows were not yet looked for in the transcript. */
-  isUnaligned(conversation: ConversationId): boolean {
-    const row = this.#db.get(
-      "SELECT 1 FROM conversations WHERE conversation_id = ? AND unaligned = 1",
-      conversation,
-    );
-    return row !== undefined;
-  }
-
-  markAligned(conversation: ConversationId): void {
-    this.#db.run(
-      "UPDATE conversations SET unaligned = 0 WHERE conversation_id = ? AND unaligned = 1",
-      conversation,
-    );
-  }
-
   saveVisibleCursor(segment: SegmentId, cursor: string): void {
     this.#db.run(
       `UPDATE segments SET

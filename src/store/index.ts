@@ -1,6 +1,7 @@
 // All stores over one database.
 
 import type { Database } from "../db/connection.js";
+import { AlignmentStore } from "./alignment-store.js";
 import { AttemptStore } from "./attempt-store.js";
 import { BoundaryStore } from "./boundary-store.js";
 import { CalibrationStore } from "./calibration-store.js";
@@ -18,6 +19,7 @@ export interface Stores {
   readonly db: Database;
   readonly conversations: ConversationStore;
   readonly left: LeftSegmentStore;
+  readonly alignments: AlignmentStore;
   readonly messages: MessageStore;
   readonly receipts: ReceiptStore;
   readonly boundaries: BoundaryStore;
@@ -35,6 +37,7 @@ export function createStores(db: Database): Stores {
     db,
     conversations: new ConversationStore(db),
     left: new LeftSegmentStore(db),
+    alignments: new AlignmentStore(db),
     messages: new MessageStore(db),
     receipts: new ReceiptStore(db),
     boundaries: new BoundaryStore(db),

@@ -117,6 +117,17 @@ export class MessageStore {
     )?.id;
   }
 
+  /** True for an entry that an accepted turn brought. */
+  isCommitted(conversation: ConversationId, entryId: string): boolean {
+    const row = this.#db.get(
+      `SELECT 1 FROM messages
+       WHERE conversation_id = ? AND entry_id = ? AND receipt_id IS NOT NULL`,
+      conversation,
+      entryId,
+    );
+    return row !== undefined;
+  }
+
   /** The row of a committed turn that still waits for its entry id. */
   idByReceipt(receipt: ReceiptId, offset: number): MessageId | undefined {
     return this.#db.get<{ id: MessageId }>(
@@ -323,18 +334,6 @@ export class MessageStore {
       this.idByEntry(conversation, entryId) !== undefined ||
       this.hasTombstone(conversation, entryId)
     );
-  }
-
-  /** Rows that release 0.1.x left and that no transcript entry has claimed, in order. */
-  unaligned(conversation: ConversationId): { id: MessageId; message: AgentMessage }[] {
-    return this.#db
-      .all<{ id: MessageId; body: string }>(
-        `SELECT message_id AS id, body FROM messages
-         WHERE conversation_id = ? AND entry_id IS NULL AND receipt_id IS NULL
-         ORDER BY message_id`,
-        conversation,
-      )
-      .map((row) => ({ id: row.id, message: decodeMessage(row.body) }));
   }
 
   /** The messages of a segment's branch in order. */

@@ -146,10 +146,14 @@ export class SummaryStore {
       .map((row) => row.id);
   }
 
-  /** Whole leaves that cover any of the messages, with all of what they cover. */
+  /**
+   * Whole leaves that cover any of the messages, with all of what they cover that goes to a model:
+   * leaves of release 0.1.x cover rows that do not.
+   */
   leavesOver(messages: readonly MessageId[]): Edge<MessageId>[] {
     return this.#db.all<Edge<MessageId>>(
-      `SELECT sm.summary_id AS id, sm.message_id AS source FROM summary_messages sm
+      `SELECT sm.summary_id AS id, sm.message_id AS source
+       FROM summary_messages sm JOIN messages m ON m.message_id = sm.message_id AND m.in_context = 1
        WHERE sm.summary_id IN (
          SELECT o.summary_id FROM json_each(?) j JOIN summary_messages o ON o.message_id = j.value)
        ORDER BY sm.summary_id, sm.ordinal`,

@@ -40,7 +40,8 @@ export async function syncTranscript(
   purpose: SyncPurpose,
 ): Promise<SyncReport> {
   const budget = startBudget(limits);
-  if (purpose === "begin") await meetSession(deps, session, budget.busyMs);
+  const isNew = !deps.stores.conversations.find(session);
+  if (purpose === "begin" || isNew) await meetSession(deps, session, budget.busyMs);
   const opened = await retryWhileBusy(() => openSession(deps, session, purpose), budget.busyMs);
   if (!opened) return DELETED;
   const { conversation } = opened;
@@ -93,9 +94,11 @@ async function drainCurrent(
   opened: OpenSession,
   budget: Budget,
 ): Promise<SyncReport> {
-  const aligned = await planAlignment(deps, session, opened.conversation);
-  if ("kind" in aligned) return { outcome: aligned.kind, added: 0, reason: NOT_READ };
-  const visible = new VisibleDrain(deps, { session, ...opened, aligned }, budget);
+  const target = { session, ...opened };
+  const { kind } = await planAlignment(deps, target, budget);
+  if (kind === "partial") return { outcome: kind, added: 0 };
+  if (kind !== "current") return { outcome: kind, added: 0, reason: NOT_READ };
+  const visible = new VisibleDrain(deps, target, budget);
   const read = await visible.run();
   if (read.kind === "missing" && isDeleted(deps, session, opened.segment)) {
     const hide = () => deps.stores.conversations.hide(session, isoNow(deps.now));

@@ -60,12 +60,12 @@ async function drainOne(
 
 async function read(
   deps: SyncDependencies,
-  target: Omit<DrainTarget, "aligned">,
+  target: DrainTarget,
   budget: Budget,
 ): Promise<SyncReport & { readonly unreported: readonly FilledEntry[] }> {
-  const aligned = await planAlignment(deps, target.session, target.conversation);
-  if ("kind" in aligned) return { outcome: aligned.kind, added: 0, unreported: [] };
-  const visible = new VisibleDrain(deps, { ...target, aligned }, budget);
+  const plan = await planAlignment(deps, target, budget);
+  if (plan.kind !== "current") return { outcome: plan.kind, added: 0, unreported: [] };
+  const visible = new VisibleDrain(deps, target, budget);
   const { kind } = await visible.run();
   return { outcome: kind, added: visible.added, unreported: visible.unreported };
 }

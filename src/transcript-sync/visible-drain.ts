@@ -4,11 +4,11 @@
 
 import { retryWhileBusy } from "../db/connection.js";
 import type { Conversation, Segment } from "../store/conversation-store.js";
-import type { MessageId, SessionRef, TranscriptEntry, VisiblePage } from "../types.js";
+import type { MessageId, SessionRef, TranscriptEntry } from "../types.js";
 import { applyPage, type FilledEntry, splitOpenHeartbeat } from "./apply-page.js";
-import { cursorPosition, moveVisibleCursor } from "./cursor.js";
 import { recordGaps, setLastTurnAside } from "./gaps.js";
 import { PageReader } from "./page-reader.js";
+import { endOf, type EntriesPage, PageWalk } from "./page-walk.js";
 import {
   type Budget,
   type DrainOutcome,
@@ -17,11 +17,7 @@ import {
   type SyncDependencies,
 } from "./sync-types.js";
 
-type EntriesPage = Extract<VisiblePage, { kind: "page" }>;
-
 const PAGE = { maxItems: 500, maxBytes: PAGE_BYTES };
-/** A transcript that is rotated again and again while it is read is left for the next turn. */
-const MAX_ROTATIONS = 5;
 /** A heartbeat turn longer than this did something; it is not waited for. */
 const MOST_HELD = 500;
 
@@ -29,9 +25,12 @@ export interface DrainTarget {
   readonly session: SessionRef;
   readonly conversation: Conversation;
   readonly segment: Segment;
-  /** Rows of release 0.1.x by the entries they were found to be. */
-  readonly aligned: ReadonlyMap<string, MessageId>;
 }
+
+/** Rows of release 0.1.x by the entries they were found to be. */
+type Aligned = ReadonlyMap<string, MessageId>;
+
+const NONE_ALIGNED: Aligned = new Map();
 
 export class VisibleDrain {
   #added = 0;
@@ -39,19 +38,18 @@ export class VisibleDrain {
   #unreported: readonly FilledEntry[] = [];
   /** A turn that goes on behind the last page and is judged whole; no cursor is saved beyond it. */
   #held: readonly TranscriptEntry[] = [];
-  #cursor: string | undefined;
   readonly #pages: PageReader;
-  #rotations = 0;
-  /** Set while a moved cursor has not yet proved to stand at our own place. */
-  #toVerify: { position: number; fallback: string } | undefined;
+  readonly #walk: PageWalk;
 
   constructor(
     private readonly deps: SyncDependencies,
     private readonly target: DrainTarget,
     private readonly budget: Budget,
   ) {
-    this.#cursor = target.segment.visibleCursor ?? undefined;
+    const { id, visibleCursor: cursor, earlierCursor } = target.segment;
+    const entryAt = (position: number) => deps.stores.messages.placeAt(id, position)?.entryId;
     this.#pages = new PageReader(deps.source, target.session, PAGE);
+    this.#walk = new PageWalk(this.#pages, { cursor, earlierCursor, entryAt });
   }
 
   /** How many messages were not in the store before. */
@@ -65,61 +63,25 @@ export class VisibleDrain {
 
   async run(): Promise<DrainOutcome> {
     for (;;) {
-      const page = await this.#pages.read(this.#cursor);
-      if (page.kind === "missing" || page.kind === "unavailable") {
+      const page = await this.#walk.next();
+      if (page.kind !== "page") {
         await retryWhileBusy(() => this.#recordUnreadable(), this.budget.busyMs);
         return page;
       }
-      if (page.kind === "reset") {
-        this.#rotations += 1;
-        if (this.#rotations > MAX_ROTATIONS) {
-          return { kind: "unavailable", reason: "the transcript keeps rotating" };
-        }
-        this.#afterRotation(page.cursor);
-      } else if (this.#isElsewhere(page)) {
-        this.#startOver(this.#toVerify?.fallback);
-      } else {
-        const stuck = page.hasMore && page.cursor === this.#cursor;
-        await retryWhileBusy(() => this.#apply(page), this.budget.busyMs);
-        if (!page.hasMore && this.#held.length === 0) return { kind: "current" };
-        if (stuck) return { kind: "unavailable", reason: "the transcript's cursor does not move" };
-        if (this.#held.length === 0 && this.budget.isSpent()) return { kind: "partial" };
-      }
+      if (this.#walk.hasJumped) this.#held = [];
+      const stuck = page.hasMore && page.cursor === this.#walk.cursor;
+      await retryWhileBusy(() => this.#apply(page), this.budget.busyMs);
+      if (!page.hasMore && this.#held.length === 0) return { kind: "current" };
+      if (stuck) return { kind: "unavailable", reason: "the transcript's cursor does not move" };
+      if (this.#held.length === 0 && this.budget.isSpent()) return { kind: "partial" };
     }
-  }
-
-  /** The host rotated the transcript. It mostly kept its beginning: try to go on near our place. */
-  #afterRotation(fresh: string): void {
-    const { earlierCursor } = this.target.segment;
-    const known = this.#rotations > 1 ? null : earlierCursor;
-    const moved = known === null ? undefined : moveVisibleCursor(fresh, known);
-    const position = known === null ? undefined : cursorPosition(known);
-    if (moved === undefined || position === undefined) return this.#startOver(fresh);
-    this.#cursor = moved;
-    this.#toVerify = { position: position + 1, fallback: fresh };
-  }
-
-  #startOver(fresh: string | undefined): void {
-    this.#cursor = fresh;
-    this.#toVerify = undefined;
-    this.#held = [];
-  }
-
-  /** True when a moved cursor landed on another entry than the one we know there. */
-  #isElsewhere(page: EntriesPage): boolean {
-    if (!this.#toVerify) return false;
-    const { position } = this.#toVerify;
-    const first = page.entries[0];
-    const known = this.deps.stores.messages.placeAt(this.target.segment.id, position);
-    return !first || first.seq - 1 !== position || first.entryId !== known?.entryId;
   }
 
   #apply(page: EntriesPage): void {
     const { visibleCursor } = this.target.segment;
     const brought = page.entries.length > 0 || page.cursor !== visibleCursor;
     if (brought || this.#held.length > 0 || this.#endsBeforeUs(page)) this.#store(page);
-    this.#cursor = page.cursor;
-    this.#toVerify = undefined;
+    this.#walk.take(page);
   }
 
   #store(page: EntriesPage): void {
@@ -128,7 +90,10 @@ export class VisibleDrain {
     const at = isoNow(now);
     const { whole, open } = this.#takeEntries(page);
     const { filled, held, unreported } = stores.db.transaction(() => {
-      const { filled, rest } = this.#aligning(at, () => this.#applyEntries(whole, page, at));
+      const aligned = this.#alignedOf(whole);
+      const { filled, rest } = this.#aligning(aligned, at, () =>
+        this.#applyEntries(whole, aligned, page, at),
+      );
       this.#recordUnreadable();
       if (filled.length > 0) stores.work.noteDebt(this.target.conversation.id, at);
       const held = [...rest, ...open];
@@ -151,11 +116,12 @@ export class VisibleDrain {
 
   #applyEntries(
     entries: readonly TranscriptEntry[],
+    aligned: Aligned,
     page: EntriesPage,
     now: string,
   ): ReturnType<typeof applyPage> {
     const { stores, keeper, policy } = this.deps;
-    const { conversation, segment, aligned } = this.target;
+    const { conversation, segment } = this.target;
     const context = {
       stores,
       keeper,
@@ -190,9 +156,17 @@ export class VisibleDrain {
     }
   }
 
+  #alignedOf(entries: readonly TranscriptEntry[]): Aligned {
+    const { alignments } = this.deps.stores;
+    const { id } = this.target.conversation;
+    if (!alignments.isOpen(id)) return NONE_ALIGNED;
+    const ids = entries.map(({ entryId }) => entryId);
+    return alignments.partners(id, ids);
+  }
+
   /** Aligned rows take the transcript's exact body: an operator action, and recorded as one. */
-  #aligning<T>(at: string, work: () => T): T {
-    const { aligned, session, conversation } = this.target;
+  #aligning<T>(aligned: Aligned, at: string, work: () => T): T {
+    const { session, conversation } = this.target;
     if (aligned.size === 0) return work();
     const { events, views } = this.deps.stores;
     const action = events.beginOperatorAction("align-release-0.1", session.sessionKey, at);
@@ -205,14 +179,15 @@ export class VisibleDrain {
 
   /** The end of the transcript: what we hold beyond it has left the branch. */
   #settle(page: EntriesPage): void {
-    const { messages, views, conversations, left } = this.deps.stores;
+    const { messages, views, alignments, left } = this.deps.stores;
     const { conversation, segment } = this.target;
     const end = endOf(page);
     const cuts = end !== undefined && messages.cutFrom(segment.id, end) > 0;
     if (cuts && this.#isCurrent()) views.markStale(conversation.id);
     // A session that was left may be the one that the rows of release 0.1.x came from.
-    const waiting = left.next(conversation.id, 0);
-    if (!waiting || waiting.id === segment.id) conversations.markAligned(conversation.id);
+    const first = left.next(conversation.id, 0);
+    const other = first?.id === segment.id ? left.next(conversation.id, segment.id) : first;
+    if (!other) alignments.close(conversation.id);
   }
 
   /** Asked anew for every page: the view may move while a transcript is read. */
@@ -226,12 +201,4 @@ export class VisibleDrain {
     const head = this.deps.stores.messages.head(this.target.segment.id);
     return !page.hasMore && end !== undefined && head !== undefined && head.position >= end;
   }
-}
-
-/** The position behind the last entry of a transcript whose last page this is. */
-function endOf(page: EntriesPage): number | undefined {
-  const last = page.entries.at(-1);
-  if (last) return last.seq;
-  const position = cursorPosition(page.cursor);
-  return position === undefined ? undefined : position + 1;
 }

@@ -141,6 +141,15 @@ export class FakeHost implements TranscriptSource {
     this.#session(sessionKey).generation = randomUUID();
   }
 
+  /** The generation changes, and other entries stand in the place of all. */
+  rewrite(sessionKey: string, messages: readonly AgentMessage[]): void {
+    const session = this.#session(sessionKey);
+    session.active = [];
+    session.leaf = null;
+    for (const message of messages) this.#append(session, message);
+    this.rotate(sessionKey);
+  }
+
   /** Keeps everything before the entry and goes on from there under a new session id. */
   rewind(sessionKey: string, entryId: string): void {
     const old = this.#session(sessionKey);

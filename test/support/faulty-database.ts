@@ -18,7 +18,6 @@ export class FaultyDatabase extends Database {
   static open(path: string): FaultyDatabase {
     const db = new FaultyDatabase(path);
     migrate(db, { kind: "new" }, () => {});
-    db.endOpening();
     return db;
   }
 

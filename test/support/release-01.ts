@@ -37,6 +37,8 @@ export interface Release01Message {
   readonly createdAt: string;
   /** The raw block, where that release kept message parts. */
   readonly block?: object;
+  /** What that release noted of a part that has no raw block: of commands, and of other shapes. */
+  readonly note?: Readonly<Record<string, unknown>>;
   /** The role that the message had in the transcript, where it is not one of the four. */
   readonly originalRole?: string;
   readonly toolCallId?: string;
@@ -55,6 +57,7 @@ export function createRelease01(
       ? ""
       : "depth INTEGER NOT NULL DEFAULT 0, earliest_at TEXT, latest_at TEXT, descendant_count INTEGER NOT NULL DEFAULT 0,";
   db.exec("PRAGMA journal_mode = WAL");
+  db.exec("BEGIN");
   db.exec(SCHEMA.replace("DEPTH_COLUMNS", depthColumns));
   db.prepare(
     "INSERT INTO conversations (session_id, created_at, updated_at) VALUES (?, '2026-02-17 07:00:00', '2026-02-17 09:00:00')",
@@ -69,7 +72,7 @@ export function createRelease01(
       Math.ceil(message.text.length / 4),
       message.createdAt,
     );
-    if (message.block) {
+    if (message.block ?? message.note) {
       db.prepare(
         "INSERT INTO message_parts (part_id, message_id, session_id, part_type, ordinal, text_content, tool_call_id, metadata) VALUES (?, ?, ?, 'text', 0, ?, ?, ?)",
       ).run(
@@ -80,8 +83,7 @@ export function createRelease01(
         message.toolCallId ?? null,
         JSON.stringify({
           originalRole: originalRole(message),
-          rawType: "text",
-          raw: message.block,
+          ...(message.note ?? { rawType: "text", raw: message.block }),
         }),
       );
     }
@@ -106,7 +108,8 @@ export function createRelease01(
   }
   db.exec(`INSERT INTO summary_parents VALUES ('sum_cccccccccccccccc', 'sum_aaaaaaaaaaaaaaaa', 0), ('sum_cccccccccccccccc', 'sum_bbbbbbbbbbbbbbbb', 1);
     INSERT INTO context_items (conversation_id, ordinal, item_type, summary_id) VALUES (1, 0, 'summary', 'sum_cccccccccccccccc');
-    INSERT INTO large_files (file_id, conversation_id, storage_uri) VALUES ('file_1234567890abcdef', 1, '/somewhere');`);
+    INSERT INTO large_files (file_id, conversation_id, storage_uri) VALUES ('file_1234567890abcdef', 1, '/somewhere');
+    COMMIT;`);
   db.close();
 }
 

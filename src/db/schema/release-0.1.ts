@@ -7,6 +7,7 @@
 // is not copied: once the rows are aligned it is derived from the branch, with every node that is whole
 // on it.
 
+import { rowKey } from "../../release-01-key.js";
 import type { Database, Row } from "../connection.js";
 
 const OLD_TABLES = [
@@ -108,6 +109,11 @@ function copyMessage(db: Database, row: OldMessage, parts: readonly OldPart[]): 
     row.tokens,
     row.createdAt,
     JSON.stringify(message),
+  );
+  db.run(
+    "INSERT INTO release_01_keys (message_id, key) VALUES (?, ?)",
+    row.id,
+    rowKey(row.role, row.content),
   );
   for (const part of parts) {
     db.run(

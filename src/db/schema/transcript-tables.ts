@@ -154,6 +154,32 @@ CREATE TABLE sync_events (
 ) STRICT;
 CREATE INDEX sync_events_recent ON sync_events (conversation_id, kind, sync_event_id);
 
+-- What rows of release 0.1.x are looked for by in the transcript, until their conversation is aligned.
+CREATE TABLE release_01_keys (
+  message_id INTEGER PRIMARY KEY REFERENCES messages ON DELETE CASCADE,
+  key        TEXT NOT NULL
+) STRICT;
+
+-- How far a transcript was read for that.
+CREATE TABLE alignments (
+  segment_id     INTEGER PRIMARY KEY REFERENCES segments ON DELETE CASCADE,
+  cursor         TEXT NOT NULL,
+  earlier_cursor TEXT,                  -- end of the page before, as in segments
+  state          TEXT NOT NULL CHECK (state IN ('reading', 'read', 'planned'))
+) STRICT;
+
+-- What was read for that, and which old row each entry was found to be.
+CREATE TABLE alignment_entries (
+  segment_id INTEGER NOT NULL REFERENCES alignments ON DELETE CASCADE,
+  position   INTEGER NOT NULL,
+  entry_id   TEXT NOT NULL,
+  key        TEXT NOT NULL,
+  message_id INTEGER REFERENCES messages ON DELETE SET NULL,
+  PRIMARY KEY (segment_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX alignment_entries_found ON alignment_entries (entry_id) WHERE message_id IS NOT NULL;
+CREATE INDEX alignment_entries_taken ON alignment_entries (message_id) WHERE message_id IS NOT NULL;
+
 CREATE TABLE subagent_links (
   child_session_key  TEXT PRIMARY KEY,
   parent_session_key TEXT NOT NULL,
