@@ -15,6 +15,7 @@ export default {
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/host/**", "test/long/**"],
+          setupFiles: ["test/support/seed.ts"],
         },
       },
       {
@@ -28,7 +29,9 @@ export default {
       {
         test: {
           name: "long",
-          include: ["test/long/**/*.test.ts"],
+          include: ["test/long/**/*.test.ts", "test/**/*.property.test.ts"],
+          env: { LCM_TEST_SEED: "random" },
+          setupFiles: ["test/support/seed.ts"],
           fileParallelism: false,
           testTimeout: 1_800_000,
           hookTimeout: 300_000,
