@@ -14,6 +14,7 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/host/**", "test/long/**"],
+          globalSetup: "test/support/build.ts",
         },
       },
       {
@@ -28,6 +29,7 @@ export default defineConfig({
         test: {
           name: "long",
           include: ["test/long/**/*.test.ts"],
+          globalSetup: "test/support/build.ts",
           fileParallelism: false,
           testTimeout: 1_800_000,
           hookTimeout: 300_000,
