@@ -77,17 +77,18 @@ function store(
 ): { conversation: ConversationId; ids: MessageId[] } {
   const now = new Date().toISOString();
   return db.transaction(() => {
-    const session = { agentId: "main", sessionKey: "agent:main:bench", sessionId: "bench" };
+    const session = { agentId: "main", sessionKey: "agent:main:bench", sessionId: "bench-0" };
     const { id } = conversations.findOrCreate(session, now);
-    const segment = conversations.segmentOrCreate(id, session.sessionId, now);
-    const ids = generated.messages.map((message, position) => {
-      const messageId = messages.insert(
-        id,
-        { entryId: `e${position}` },
-        encodeMessage(message, now),
-      );
-      messages.place(segment.id, position, { messageId });
-      return messageId;
+    const ids = generated.starts.flatMap((start, index) => {
+      const segment = conversations.segmentOrCreate(id, `bench-${index}`, now);
+      return generated.messages
+        .slice(start, generated.starts[index + 1])
+        .map((message, position) => {
+          const entryId = `e${start + position}`;
+          const messageId = messages.insert(id, { entryId }, encodeMessage(message, now));
+          messages.place(segment.id, position, { messageId });
+          return messageId;
+        });
     });
     return { conversation: id, ids };
   });

@@ -1,8 +1,13 @@
 // What the generated conversations talk about: kinds of episodes, each in several wordings. `{x}` is the
 // thing an episode is about, `{v}` what is to be found again, `{w}` a second detail.
 
+export type Subject = "project" | "place" | "person";
+
 export interface EpisodeKind {
+  readonly about: Subject;
   readonly openers: readonly string[];
+  /** What is said on the way, by the user and the assistant. */
+  readonly talk: readonly (readonly [user: string, assistant: string])[];
   readonly asks: readonly string[];
   readonly answers: readonly string[];
   /** Asked long after; worded unlike the answer. */
@@ -15,10 +20,25 @@ export interface EpisodeKind {
 
 export const EPISODES: readonly EpisodeKind[] = [
   {
+    about: "project",
     openers: [
       "The {x} deployment fell over again this morning.",
       "{x} went down twice overnight and I want to understand it.",
       "Can you look at the outage we had on {x}?",
+    ],
+    talk: [
+      [
+        "The crash of {x} began around three at night, users noticed at six.",
+        "The graphs of {x} show restarts every few minutes since the failure began.",
+      ],
+      [
+        "Support got forty tickets about the failure.",
+        "I am reading the crash dumps and the error log now.",
+      ],
+      [
+        "I want the root cause, not another workaround.",
+        "A restart hides the failure, so I keep looking for the cause.",
+      ],
     ],
     asks: ["What do you see in the traces?", "Did the logs show anything?", "So what caused it?"],
     answers: [
@@ -49,10 +69,25 @@ export const EPISODES: readonly EpisodeKind[] = [
     ],
   },
   {
+    about: "project",
     openers: [
       "We need to settle who runs {x} from now on.",
       "About {x}: it has had no owner since the reorganization.",
       "Somebody must take over {x} before the holidays.",
+    ],
+    talk: [
+      [
+        "Since the reorganization nobody answers questions about {x}.",
+        "Whoever owns it should be on the mailing list of {x} too.",
+      ],
+      [
+        "The last owner left in March.",
+        "A responsible person also has to join the weekly meeting.",
+      ],
+      [
+        "It can not stay without an owner.",
+        "I can draft the message that announces who is responsible for {x}.",
+      ],
     ],
     asks: ["Who do you have in mind?", "Any volunteers so far?", "Whom should I put down?"],
     answers: [
@@ -70,10 +105,25 @@ export const EPISODES: readonly EpisodeKind[] = [
     details: ["Sven", "Amina", "Lucas", "Hanna", "Dmitri", "Noor"],
   },
   {
+    about: "place",
     openers: [
       "I am planning the trip to {x} for the family.",
       "Our holiday in {x} needs a place to sleep.",
       "Help me compare hotels for {x}.",
+    ],
+    talk: [
+      [
+        "We fly on Saturday, five nights, two adults and a child.",
+        "For {x} I found hotels near the center and a few holiday apartments.",
+      ],
+      [
+        "The hotel should have a kitchen.",
+        "Two accommodations have a kitchen; one is a longer walk from the station.",
+      ],
+      [
+        "I would like to book the trip today.",
+        "Staying outside the center makes the trip to {x} cheaper by a third.",
+      ],
     ],
     asks: [
       "Which one do you prefer?",
@@ -106,10 +156,25 @@ export const EPISODES: readonly EpisodeKind[] = [
     ],
   },
   {
+    about: "project",
     openers: [
       "Where does {x} keep its settings these days?",
       "The {x} service needs a free port on the staging box.",
       "I have to open the firewall for {x}.",
+    ],
+    talk: [
+      [
+        "The staging box is full of old services.",
+        "The firewall of the staging box lists eleven open ports.",
+      ],
+      [
+        "{x} has to be reachable from the test network.",
+        "Then the service of {x} must listen on an address that the test network sees.",
+      ],
+      [
+        "The port must differ from production.",
+        "I will assign a port that production does not know.",
+      ],
     ],
     asks: ["Which number should I use?", "What shall I enter there?", "Is anything already taken?"],
     answers: [
@@ -132,10 +197,19 @@ export const EPISODES: readonly EpisodeKind[] = [
     ],
   },
   {
+    about: "project",
     openers: [
       "How much may we spend on {x} this year?",
       "Finance asks about the budget for {x}.",
       "I am filling in the cost plan and {x} is missing.",
+    ],
+    talk: [
+      [
+        "Last year {x} cost more than planned.",
+        "Money for {x} comes from two cost centers, according to the sheet.",
+      ],
+      ["The budget meeting was this morning.", "Then finance should have an amount by now."],
+      ["I had asked for a bit more.", "The budget of comparable projects grew by a tenth."],
     ],
     asks: ["What was approved?", "Do you have a figure?", "And the number?"],
     answers: ["They granted {v}, {w}.", "{v} in total, {w}.", "We got {v} after all; {w}."],
@@ -161,10 +235,19 @@ export const EPISODES: readonly EpisodeKind[] = [
     ],
   },
   {
+    about: "person",
     openers: [
       "I need a birthday present for {x}.",
       "{x} turns forty soon and I have no gift.",
       "Give me ideas what to buy for {x}.",
+    ],
+    talk: [
+      [
+        "The birthday is on a Sunday.",
+        "A gift for {x} could be an experience or something for the home.",
+      ],
+      ["Nothing too expensive.", "I list presents below sixty: books, tools, classes, tickets."],
+      ["{x} already has everything.", "Then a present that is used up may be the better gift."],
     ],
     asks: [
       "Does one of these appeal to you?",
@@ -198,10 +281,25 @@ export const EPISODES: readonly EpisodeKind[] = [
     ],
   },
   {
+    about: "project",
     openers: [
       "We should choose a library for {x}.",
       "Let us compare options for the {x} rewrite.",
       "The {x} module needs a different framework.",
+    ],
+    talk: [
+      [
+        "The rewrite of {x} starts in two weeks.",
+        "I compared three libraries for {x} by size, speed and upkeep.",
+      ],
+      [
+        "The old framework is no longer maintained.",
+        "Each framework needs a migration of the templates.",
+      ],
+      [
+        "It must work with the modules we have.",
+        "One library has adapters for the modules of {x}.",
+      ],
     ],
     asks: [
       "Which way are you leaning?",
@@ -224,10 +322,22 @@ export const EPISODES: readonly EpisodeKind[] = [
     ],
   },
   {
+    about: "person",
     openers: [
       "My knee hurts, and {x} wants to see me again.",
       "I have to arrange an appointment with {x}.",
       "{x} asked me to come in for the results.",
+    ],
+    talk: [
+      [
+        "It is about the results from last week.",
+        "The office of {x} takes calls until noon; appointments are made there.",
+      ],
+      ["I can not come before work.", "Then I ask for a slot later in the day."],
+      [
+        "The last appointment was canceled.",
+        "I can put the appointment with {x} into the calendar once it is arranged.",
+      ],
     ],
     asks: ["When would suit you?", "Did they offer a slot?", "Morning or afternoon?"],
     answers: ["They had {v} free, {w}.", "It will be {v}; {w}.", "{v}, and {w}."],
@@ -252,10 +362,22 @@ export const EPISODES: readonly EpisodeKind[] = [
     ],
   },
   {
+    about: "project",
     openers: [
       "I misplaced the spare key of {x}.",
       "Remind me later about the documents for {x}, I am putting them away.",
       "I am tidying up and found the papers of {x}.",
+    ],
+    talk: [
+      [
+        "Last time I searched for two hours.",
+        "I can store a note that says where the documents of {x} are.",
+      ],
+      [
+        "There is also a spare key with the papers.",
+        "Key and papers in one place are easier to find.",
+      ],
+      ["Nobody else knows the place.", "Shall the note about {x} mention the key too?"],
     ],
     asks: ["Where will they live?", "And where do you keep it?", "So which spot is it?"],
     answers: ["In {v}, {w}.", "They go into {v}; {w}.", "Behind everything else in {v}, {w}."],
@@ -275,10 +397,25 @@ export const EPISODES: readonly EpisodeKind[] = [
     details: ["left side", "wrapped in foil", "under the maps", "next to the candles"],
   },
   {
+    about: "project",
     openers: [
       "The client of {x} wants a delivery date.",
       "When can we ship {x}?",
       "Planning round for {x}, we owe them a deadline.",
+    ],
+    talk: [
+      [
+        "The client called again about {x}.",
+        "The open tasks of {x} sum up to about thirty days of work.",
+      ],
+      [
+        "They want a date in writing.",
+        "A deadline in the contract can not be moved without a fee.",
+      ],
+      [
+        "We promised them something in spring already.",
+        "The release that was promised slipped because of the audit.",
+      ],
     ],
     asks: ["What can we promise?", "Is that realistic?", "Which day do I write down?"],
     answers: ["Tell them {v}, {w}.", "{v} is doable, {w}.", "I would say {v}; {w}."],
@@ -304,51 +441,58 @@ export const EPISODES: readonly EpisodeKind[] = [
   },
 ];
 
-/** Made-up names of projects, services, people and places; each conversation draws its own. */
-export const THINGS: readonly string[] = [
-  "Heron",
-  "Bluefin",
-  "Kestrel",
-  "Marigold",
-  "Obsidian",
-  "Tundra",
-  "Paprika",
-  "Saffron",
-  "Juniper",
-  "Cobalt",
-  "Meridian",
-  "Lantern",
-  "Quicksilver",
-  "Nimbus",
-  "Driftwood",
-  "Falconer",
-  "Windmill",
-  "Cinder",
-  "Harbinger",
-  "Sundial",
-  "billing gateway",
-  "photo importer",
-  "search indexer",
-  "login screen",
-  "invoice mailer",
-  "report builder",
-  "Aunt Rosa",
-  "Dr. Lindqvist",
-  "Grandpa Emil",
-  "Ljubljana",
-  "Porto",
-  "Galway",
-  "Tromso",
-  "Kyoto",
-  "Valparaiso",
-  "Essaouira",
-  "Doctor Okafor",
-  "cousin Mira",
-  "payment-worker",
-  "auth_proxy",
-  "MapTileServer",
-  "CsvExporter",
-  "sync_daemon",
+/** Made-up names; each conversation draws its own. */
+export const THINGS: Readonly<Record<Subject, readonly string[]>> = {
+  project: [
+    "Heron",
+    "Bluefin",
+    "Kestrel",
+    "Marigold",
+    "Obsidian",
+    "Tundra",
+    "Paprika",
+    "Saffron",
+    "Juniper",
+    "Cobalt",
+    "Meridian",
+    "Lantern",
+    "Quicksilver",
+    "Nimbus",
+    "Driftwood",
+    "Windmill",
+    "Harbinger",
+    "Sundial",
+    "billing gateway",
+    "photo importer",
+    "search indexer",
+    "login screen",
+    "invoice mailer",
+    "report builder",
+    "payment-worker",
+    "auth_proxy",
+    "MapTileServer",
+    "CsvExporter",
+    "sync_daemon",
+  ],
+  place: ["Ljubljana", "Porto", "Galway", "Tromso", "Kyoto", "Valparaiso", "Essaouira", "Bergamo"],
+  person: [
+    "Aunt Rosa",
+    "Dr. Lindqvist",
+    "Grandpa Emil",
+    "Doctor Okafor",
+    "cousin Mira",
+    "Mrs. Baptiste",
+  ],
+};
+
+/** Talk that names a thing and tells nothing about it. */
+export const MENTIONS: readonly (readonly [user: string, assistant: string])[] = [
+  ["Any news about {x}?", "Nothing since last time."],
+  ["I dreamt of {x} last night.", "That sounds like a long week."],
+  ["Put {x} on the list for Monday.", "It is on the list, between the invoices and the gym."],
+  ["I am so tired of {x} already.", "A walk might help before you go on."],
+  ["Is there a picture of {x} somewhere in the folder?", "I found two, both from spring."],
+  ["My sister asked how it goes with {x}.", "You could tell her that it moves along."],
 ];
 
 export const CHATTER: readonly (readonly [user: string, assistant: string])[] = [

@@ -112,38 +112,42 @@ class FullTextSearch {
     const terms = this.#lookUpAll("messages") as Map<MessageId, number>[];
     const own = ownScores(terms);
     const places = this.#store.places([...own.keys()]);
-    const neighbors = this.query.isSentence ? this.#neighbors(places, own) : [];
-    const asking = this.query.isSentence ? this.#asking(own) : new Set<MessageId>();
-    const times = new Map([...places, ...neighbors].map(({ id, createdAt }) => [id, createdAt]));
+    const near = this.query.isSentence ? this.#near(places, own) : [];
+    const asking = this.#asking(near);
+    const all = [
+      ...places,
+      ...near.filter((place) => !own.has(place.id) && this.#mayAnswer(place)),
+    ];
+    const times = new Map(all.map(({ id, createdAt }) => [id, createdAt]));
     const { speaker, isSentence } = this.query;
-    const all = [...places, ...neighbors];
     return rankMessages({ terms, places: all, asking, speaker, isSentence }).map(
-      ({ id, score }) => ({
-        index: "messages",
-        id,
-        score,
-        at: times.get(id) ?? "",
-      }),
+      ({ id, score }) => ({ index: "messages", id, score, at: times.get(id) ?? "" }),
     );
   }
 
-  /** What stands near the best hits, as far as it is of the right time and not a hit itself. */
-  #neighbors(
-    places: readonly PlacedMessage[],
-    own: ReadonlyMap<MessageId, number>,
-  ): PlacedMessage[] {
-    const { since, before } = this.#bounds;
+  /** What stands near the best hits, themselves among it. */
+  #near(places: readonly PlacedMessage[], own: ReadonlyMap<MessageId, number>): PlacedMessage[] {
     const best = new Set(bestOf(own));
-    const lending = places.filter(({ id }) => best.has(id));
-    return this.#store.around(lending, REACH).filter(({ id, createdAt }) => {
-      const isInTime =
-        (since === undefined || createdAt >= since) && (before === undefined || createdAt < before);
-      return isInTime && !own.has(id) && id <= this.place.throughMessage;
-    });
+    return this.#store.around(
+      places.filter(({ id }) => best.has(id)),
+      REACH,
+    );
   }
 
-  #asking(own: ReadonlyMap<MessageId, number>): Set<MessageId> {
-    const rows = this.#store.messages(bestOf(own));
+  /** True for what was said in the asked time, though it holds none of the words. */
+  #mayAnswer({ id, role, createdAt }: PlacedMessage): boolean {
+    const { since, before } = this.#bounds;
+    return (
+      (since === undefined || createdAt >= since) &&
+      (before === undefined || createdAt < before) &&
+      id <= this.place.throughMessage &&
+      role !== "toolResult"
+    );
+  }
+
+  #asking(near: readonly PlacedMessage[]): Set<MessageId> {
+    const said = new Set(near.filter(({ role }) => role !== "toolResult").map(({ id }) => id));
+    const rows = this.#store.messages([...said]);
     return new Set(rows.filter(({ body }) => asks(searchTextOfBody(body))).map(({ id }) => id));
   }
 

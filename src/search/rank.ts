@@ -32,10 +32,11 @@ export interface Ranked {
 
 /** Neighbors so far away still count. */
 export const REACH = 8;
-const FADING = 0.3;
-const SMOOTHED_SHARE = 0.2;
+/** What was said before tells what a message is about; what comes after may be of something else. */
+const FADING_BEFORE = 0.04;
+const FADING_AFTER = 1;
+const SMOOTHED_SHARE = 0.05;
 const SMOOTHED_WIDTH = 3;
-const OWN_SHARE = 0.6;
 const ANSWER_SHARE = 0.5;
 const SPEAKER_FAVOR = 1.4;
 const NEAR_TIE = 0.05;
@@ -72,15 +73,18 @@ function* segmentScores(
   input: RankInput,
 ): Generator<readonly [MessageId, number]> {
   const sorted = [...places].sort((one, other) => one.position - other.position);
-  for (const [at, place] of sorted.entries()) {
+  const around = sorted.map((_, at) => {
     const near = neighbors(sorted, at);
+    return pooled(near, input.terms) + SMOOTHED_SHARE * smoothed(near, own);
+  });
+  for (const [at, place] of sorted.entries()) {
     const mine = own.get(place.id) ?? 0;
-    const around = pooled(near, input.terms) + SMOOTHED_SHARE * smoothed(near, own);
+    const before = sorted[at - 1];
+    const follows = before?.position === place.position - 1 && input.asking.has(before.id);
+    const answered = follows ? ANSWER_SHARE * (around[at - 1] ?? 0) : 0;
     const favor = input.speaker === place.role ? SPEAKER_FAVOR : 1;
-    const score = input.isSentence
-      ? OWN_SHARE * mine + around + ANSWER_SHARE * asked(near, own, input.asking)
-      : mine + NEAR_TIE * around;
-    yield [place.id, favor * score];
+    const near = around[at] ?? 0;
+    yield [place.id, favor * (input.isSentence ? near + answered : mine + NEAR_TIE * near)];
   }
 }
 
@@ -103,12 +107,17 @@ function pooled(near: readonly Neighbor[], terms: RankInput["terms"]): number {
   for (const term of terms) {
     let best = 0;
     for (const [distance, { id }] of near) {
-      const score = (term.get(id) ?? 0) / (1 + FADING * Math.abs(distance));
+      const score = (term.get(id) ?? 0) * nearness(distance);
       if (score > best) best = score;
     }
     sum += best;
   }
   return sum;
+}
+
+function nearness(distance: number): number {
+  const fading = distance < 0 ? FADING_BEFORE : FADING_AFTER;
+  return 1 / (1 + fading * Math.abs(distance));
 }
 
 function smoothed(near: readonly Neighbor[], own: ReadonlyMap<MessageId, number>): number {
@@ -117,14 +126,4 @@ function smoothed(near: readonly Neighbor[], own: ReadonlyMap<MessageId, number>
       sum + (own.get(id) ?? 0) * Math.exp(-((distance / SMOOTHED_WIDTH) ** 2)),
     0,
   );
-}
-
-/** What the question before a message is worth. */
-function asked(
-  near: readonly Neighbor[],
-  own: ReadonlyMap<MessageId, number>,
-  asking: ReadonlySet<MessageId>,
-): number {
-  const before = near.find(([distance]) => distance === -1)?.[1];
-  return before && asking.has(before.id) ? (own.get(before.id) ?? 0) : 0;
 }
