@@ -163,7 +163,7 @@ function termsOf(word: string): Term[] {
 
 function prefixTerm(word: string): Term[] {
   if (!/[\p{L}\p{N}]/u.test(word)) return [];
-  return [{ match: `{text} : ${quoted(word)} *`, words: [word] }];
+  return [{ match: `{text} : ${quoted(word)} *`, words: [`${word}*`] }];
 }
 
 /** One character stands at the beginning of a pair; a long run is a sentence of several words. */

@@ -33,7 +33,7 @@ export interface Ranked {
 /** Neighbors so far away still count. */
 export const REACH = 8;
 /** What was said before tells what a message is about; what comes after may be of something else. */
-const FADING_BEFORE = 0.04;
+const FADING_BEFORE = 0.02;
 const FADING_AFTER = 1;
 const SMOOTHED_SHARE = 0.05;
 const SMOOTHED_WIDTH = 3;

@@ -17,9 +17,12 @@ export type Compiled =
   | { readonly kind: "refused"; readonly reason: string };
 
 const SHORTEST_LITERAL = 3;
+/** A deeply nested one would overflow the stack of whoever reads it. */
+const LONGEST_PATTERN = 2_000;
 
 /** A leading `(?i)` makes it find either case, as other engines have it. */
 export function compilePattern(source: string): Compiled {
+  if (source.length > LONGEST_PATTERN) return { kind: "refused", reason: tooLong(source) };
   const flag = /^\(\?i\)/.exec(source)?.[0] ?? "";
   const pattern = source.slice(flag.length);
   const ignoresCase = flag !== "";
@@ -30,6 +33,10 @@ export function compilePattern(source: string): Compiled {
   const linear = mayRunAway(options) ? compileLinear(pattern, ignoresCase) : undefined;
   const find = linear ?? ((text: string) => findNative(native, text));
   return { kind: "pattern", pattern: { find, required, ignoresCase } };
+}
+
+function tooLong(source: string): string {
+  return `A regular expression may have ${LONGEST_PATTERN} characters and this one has ${source.length}: shorten it, or use mode "full_text" for plain words.`;
 }
 
 function invalid(source: string, reason: string): string {

@@ -103,11 +103,15 @@ function oneLine(text: string, from: number, to: number, spans: readonly Span[])
 
 /** Where a word or a form of it stands: at the beginning of a word or of a part of an identifier. */
 function occurrences(folded: string, text: string, word: string): Span[] {
-  const root = rootOf(word);
+  const isBeginning = word.endsWith("*");
+  const root = isBeginning ? word.slice(0, -1) : rootOf(word);
   const spans: Span[] = [];
   if (root === "") return spans;
   for (let at = folded.indexOf(root); at !== -1; at = folded.indexOf(root, at + root.length)) {
-    if (isWordStart(text, at)) spans.push([at, wordEnd(folded, text, at, root)]);
+    if (!isWordStart(text, at)) continue;
+    const end = wordEnd(folded, text, at, root);
+    if (isBeginning || root === word || rootOf(folded.slice(at, end)) === root)
+      spans.push([at, end]);
     if (spans.length >= MOST_OCCURRENCES) break;
   }
   return spans;
@@ -136,9 +140,11 @@ function wordEnd(folded: string, text: string, at: number, root: string): number
 
 /** What the forms of an English word have in common, roughly. */
 function rootOf(word: string): string {
-  if (!/^[a-z]{5,}$/.test(word)) return word;
-  const root = word.replace(/(?:ations?|ings?|edly|ies|ied|ers?|ed|es|ly|s|e|y)$/, "");
-  return root.length >= 4 ? root : word;
+  if (!/^[a-z]{4,}$/.test(word)) return word;
+  const root = word
+    .replace(/(?:ations?|ings?|edly|ies|ied|ers?|ed|es|ly|s|e|y)$/, "")
+    .replace(/([b-df-hj-np-tv-z])\1$/, "$1");
+  return root.length >= 3 ? root : word;
 }
 
 /** Lower case without accents, character by character, so that places stay the same. */

@@ -283,7 +283,11 @@ function filters(
   const rows = table === "m" ? ROWS.messages : ROWS.summaries;
   const searched = ignoresCase ? `lower(${text})` : text;
   const conditions: [string, string | undefined][] = [
-    [`${table}.conversation_id IN (SELECT value FROM json_each(?))`, JSON.stringify(conversations)],
+    // The plus keeps SQLite from an index that would lead it through the whole conversation each time.
+    [
+      `+${table}.conversation_id IN (SELECT value FROM json_each(?))`,
+      JSON.stringify(conversations),
+    ],
     [rows.since, since],
     [rows.before, before],
     ...literals.map((literal): [string, string] => [`instr(${searched}, ?) > 0`, literal]),
