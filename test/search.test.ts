@@ -22,6 +22,17 @@ describe("a question in words", () => {
     expect(found.slice(0, 4)).toContain(answer);
   });
 
+  it("is not bothered by rows that are no messages", async () => {
+    const talk = new Talk();
+    const id = talk.user("the spare key of the cabin");
+    const { db } = talk.lcm.stores;
+    db.exec(`INSERT INTO messages (conversation_id, role, in_context, starts_turn, token_count, created_at, body)
+        VALUES (1, 'unknown', 0, 0, 1, '2026-02-10T09:05:00.000Z', 'null');
+      INSERT INTO transcript_entries (segment_id, position, message_id) VALUES (1, 1, 2)`);
+    expect((await talk.find("where is the spare key of the cabin?"))[0]).toBe(id);
+    expect(await talk.find("n.ll", { mode: "regex" })).toEqual([]);
+  });
+
   it("is not bothered by words that stand nowhere", async () => {
     const talk = new Talk();
     const id = talk.user("The gateway listens on port 8443.");

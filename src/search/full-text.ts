@@ -7,6 +7,7 @@ import {
   type PlacedMessage,
   type SearchStore,
 } from "../store/search-store.js";
+import { decodeMessage, isAgentMessage, plainText } from "../message-codec.js";
 import { isoAt } from "../time-format.js";
 import type { MessageId } from "../types.js";
 import { decodeCursor, encodeCursor, FOREIGN_CURSOR, type FullTextPlace } from "./cursor.js";
@@ -113,16 +114,18 @@ class FullTextSearch {
     const own = ownScores(terms);
     const places = this.#store.places([...own.keys()]);
     const near = this.query.isSentence ? this.#near(places, own) : [];
-    const asking = this.#asking(near);
+    const { asking, silent } = this.#manner(near);
     const all = [
       ...places,
       ...near.filter((place) => !own.has(place.id) && this.#mayAnswer(place)),
     ];
     const times = new Map(all.map(({ id, createdAt }) => [id, createdAt]));
     const { speaker, isSentence } = this.query;
-    return rankMessages({ terms, places: all, asking, speaker, isSentence }).map(
-      ({ id, score }) => ({ index: "messages", id, score, at: times.get(id) ?? "" }),
-    );
+    const mayBeShown = (id: MessageId): boolean =>
+      own.has(id) || !(asking.has(id) || silent.has(id));
+    return rankMessages({ terms, places: all, asking, speaker, isSentence })
+      .filter(({ id }) => mayBeShown(id))
+      .map(({ id, score }) => ({ index: "messages", id, score, at: times.get(id) ?? "" }));
   }
 
   /** What stands near the best hits, themselves among it. */
@@ -145,10 +148,15 @@ class FullTextSearch {
     );
   }
 
-  #asking(near: readonly PlacedMessage[]): Set<MessageId> {
+  /** Which messages ask something, and which say nothing to anybody: neither answers by itself. */
+  #manner(near: readonly PlacedMessage[]): { asking: Set<MessageId>; silent: Set<MessageId> } {
     const said = new Set(near.filter(({ role }) => role !== "toolResult").map(({ id }) => id));
-    const rows = this.#store.messages([...said]);
-    return new Set(rows.filter(({ body }) => asks(searchTextOfBody(body))).map(({ id }) => id));
+    const rows = this.#store
+      .messages([...said])
+      .map(({ id, body }) => ({ id, text: saidIn(body) }));
+    const idsOf = (test: (text: string) => boolean): Set<MessageId> =>
+      new Set(rows.filter(({ text }) => test(text)).map(({ id }) => id));
+    return { asking: idsOf(asks), silent: idsOf((text) => text.trim() === "") };
   }
 
   #rankedSummaries(): Found[] {
@@ -268,6 +276,12 @@ function bestOf(own: ReadonlyMap<MessageId, number>): MessageId[] {
     .sort((one, other) => other[1] - one[1] || other[0] - one[0])
     .slice(0, LENDING)
     .map(([id]) => id);
+}
+
+/** A row may hold anything that a transcript held. */
+function saidIn(body: string): string {
+  const message: unknown = decodeMessage(body);
+  return isAgentMessage(message) ? plainText(message) : "";
 }
 
 function asks(text: string): boolean {
