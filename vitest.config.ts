@@ -16,6 +16,7 @@ export default {
           include: ["test/**/*.test.ts"],
           exclude: ["test/host/**", "test/long/**"],
           setupFiles: ["test/support/seed.ts"],
+          globalSetup: "test/support/build.ts",
         },
       },
       {
@@ -32,6 +33,7 @@ export default {
           include: ["test/long/**/*.test.ts", "test/**/*.property.test.ts"],
           env: { LCM_TEST_SEED: "random" },
           setupFiles: ["test/support/seed.ts"],
+          globalSetup: "test/support/build.ts",
           fileParallelism: false,
           testTimeout: 1_800_000,
           hookTimeout: 300_000,

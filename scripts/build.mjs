@@ -1,8 +1,19 @@
-// Bundles the plugin into `dist/index.js`: OpenClaw installs the package without resolving anything, so
-// everything but the host and Node itself is built in, with the licenses it came under.
+// Bundles the plugin into `dist/index.js`, and the thread its searches run on beside it: OpenClaw installs
+// the package without resolving anything, so everything but the host and Node itself is built in, with
+// the licenses it came under. Files are put in place whole: tests may run on those of the build before.
 // `--if-possible` (npm's `prepare`) does nothing where the sources or esbuild are missing, as in an
 // installed package, and runs on old Nodes too: no syntax newer than Node 18.
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -24,11 +35,11 @@ async function loadEsbuild() {
 
 async function build({ build: bundle }) {
   const started = performance.now();
-  rmSync(dist, { recursive: true, force: true });
+  const fresh = mkdtempSync(join(root, ".build-"));
   const { metafile } = await bundle({
     absWorkingDir: root,
-    entryPoints: ["index.ts"],
-    outfile: "dist/index.js",
+    entryPoints: { index: "index.ts", "search-thread": "src/search/thread.ts" },
+    outdir: fresh,
     bundle: true,
     format: "esm",
     platform: "node",
@@ -39,13 +50,24 @@ async function build({ build: bundle }) {
     logLevel: "warning",
   });
   const packages = bundledPackages(metafile);
-  writeFileSync(join(dist, "THIRD_PARTY_LICENSES.txt"), packages.map(licenseSection).join("\n"));
+  writeFileSync(join(fresh, "THIRD_PARTY_LICENSES.txt"), packages.map(licenseSection).join("\n"));
+  putInPlace(fresh);
   const size = Math.ceil(statSync(join(dist, "index.js")).size / 1024);
   const took = Math.round(performance.now() - started);
   const names = packages.map((directory) => describePackage(directory).name).join(", ");
   console.log(
     `build: dist/index.js, ${size} kB in ${took} ms, with ${names || "no packages"} built in`,
   );
+}
+
+function putInPlace(fresh) {
+  const files = readdirSync(fresh);
+  mkdirSync(dist, { recursive: true });
+  for (const file of files) renameSync(join(fresh, file), join(dist, file));
+  for (const file of readdirSync(dist)) {
+    if (!files.includes(file)) rmSync(join(dist, file), { recursive: true });
+  }
+  rmSync(fresh, { recursive: true });
 }
 
 /** The directories of the packages whose code is in the bundle. */

@@ -4,6 +4,7 @@
 // came. Everything else in `EncodedMessage` is derived from it for ordering, counting and lookup.
 
 import { LcmError } from "./errors.js";
+import { searchTextOf } from "./search/search-text.js";
 import { estimateTokens, IMAGE_TOKENS } from "./tokens.js";
 import type { AgentMessage } from "./types.js";
 
@@ -25,6 +26,8 @@ export interface EncodedMessage {
   /** UTC ISO-8601 with milliseconds. */
   readonly createdAt: string;
   readonly parts: readonly EncodedPart[];
+  /** What a search looks at. */
+  readonly searchText: string;
 }
 
 /** Tokens a provider spends on a message's frame, beside its content. */
@@ -51,6 +54,7 @@ export function encodeMessage(message: unknown, receivedAt: string): EncodedMess
     tokens: parts.reduce((sum, part) => sum + part.tokens, FRAME_TOKENS),
     createdAt: messageTime(message) ?? receivedAt,
     parts,
+    searchText: searchTextOf(message),
   };
 }
 
@@ -66,6 +70,7 @@ export function encodeAny(value: unknown, receivedAt: string): EncodedMessage {
     tokens: estimateTokens(body),
     createdAt: receivedAt,
     parts: [],
+    searchText: "",
   };
 }
 

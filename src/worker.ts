@@ -3,6 +3,7 @@
 
 import { randomUUID } from "node:crypto";
 import { errorText } from "./errors.js";
+import { IndexUpkeep } from "./index-upkeep.js";
 import type { Debt } from "./store/work-store.js";
 import type { Logger } from "./types.js";
 import { VERSION } from "./version.js";
@@ -33,6 +34,7 @@ export class Worker {
   #stopping = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #complaint: string | undefined;
+  readonly #upkeep = new IndexUpkeep();
   #round: Promise<unknown> = Promise.resolve();
 
   constructor(options: WorkerOptions) {
@@ -73,7 +75,8 @@ export class Worker {
     try {
       const deps = this.#options.open();
       const debt = deps && nextDebt(deps);
-      if (!deps || !debt) return false;
+      if (!deps) return false;
+      if (!debt) return this.#upkeep.step(deps.stores);
       await this.#visit(deps, debt);
       return true;
     } catch (error) {

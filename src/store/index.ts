@@ -7,6 +7,7 @@ import { BoundaryStore } from "./boundary-store.js";
 import { CalibrationStore } from "./calibration-store.js";
 import { ConversationStore } from "./conversation-store.js";
 import { EventStore } from "./event-store.js";
+import { IndexStore } from "./index-store.js";
 import { LeftSegmentStore } from "./left-segment-store.js";
 import { MessageStore } from "./message-store.js";
 import { ReceiptStore } from "./receipt-store.js";
@@ -27,6 +28,7 @@ export interface Stores {
   readonly summaries: SummaryStore;
   readonly attempts: AttemptStore;
   readonly work: WorkStore;
+  readonly index: IndexStore;
   readonly calibration: CalibrationStore;
   readonly events: EventStore;
   readonly status: StatusStore;
@@ -45,6 +47,7 @@ export function createStores(db: Database): Stores {
     summaries: new SummaryStore(db),
     attempts: new AttemptStore(db),
     work: new WorkStore(db),
+    index: new IndexStore(db),
     calibration: new CalibrationStore(db),
     events: new EventStore(db),
     status: new StatusStore(db),

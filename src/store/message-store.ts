@@ -4,6 +4,7 @@ import type { Database } from "../db/connection.js";
 import { LcmError } from "../errors.js";
 import { decodeMessage, type EncodedMessage } from "../message-codec.js";
 import type { AgentMessage, ConversationId, MessageId, ReceiptId, SegmentId } from "../types.js";
+import { IndexStore } from "./index-store.js";
 
 export interface StoredMessage {
   readonly id: MessageId;
@@ -46,9 +47,11 @@ const PLACE = `t.position, t.message_id AS messageId, coalesce(m.entry_id, t.bur
 
 export class MessageStore {
   readonly #db: Database;
+  readonly #index: IndexStore;
 
   constructor(db: Database) {
     this.#db = db;
+    this.#index = new IndexStore(db);
   }
 
   insert(
@@ -72,6 +75,7 @@ export class MessageStore {
       encoded.body,
     ).lastId as MessageId;
     this.#insertParts(id, encoded);
+    this.#index.addMessage(id, conversation, encoded);
     return id;
   }
 
@@ -92,10 +96,10 @@ export class MessageStore {
 
   /** Replaces what release 0.1.x kept of a message by the exact original. Needs an operator action. */
   replaceBody(message: MessageId, entryId: string, encoded: EncodedMessage): void {
-    this.#db.run(
+    const row = this.#db.get<{ conversation: ConversationId }>(
       `UPDATE messages SET entry_id = ?, role = ?, in_context = ?, starts_turn = ?, token_count = ?,
          created_at = ?, body = ?
-       WHERE message_id = ?`,
+       WHERE message_id = ? RETURNING conversation_id AS conversation`,
       entryId,
       encoded.role,
       encoded.inContext ? 1 : 0,
@@ -107,6 +111,7 @@ export class MessageStore {
     );
     this.#db.run("DELETE FROM message_parts WHERE message_id = ?", message);
     this.#insertParts(message, encoded);
+    if (row) this.#index.addMessage(message, row.conversation, encoded);
   }
 
   idByEntry(conversation: ConversationId, entryId: string): MessageId | undefined {

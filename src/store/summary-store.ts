@@ -4,6 +4,7 @@
 import { randomBytes } from "node:crypto";
 import type { Database } from "../db/connection.js";
 import type { ConversationId, MessageId, SummaryId } from "../types.js";
+import { IndexStore } from "./index-store.js";
 
 /** Who wrote a summary. A `deterministic` one is marked: a model that works again supersedes it. */
 export type SummaryLevel = "normal" | "aggressive" | "deterministic";
@@ -55,9 +56,11 @@ type SummaryRow = Omit<Summary, "fileIds"> & { fileIds: string };
 
 export class SummaryStore {
   readonly #db: Database;
+  readonly #index: IndexStore;
 
   constructor(db: Database) {
     this.#db = db;
+    this.#index = new IndexStore(db);
   }
 
   insert(summary: NewSummary, sources: Sources, now: string): SummaryId {
@@ -88,6 +91,7 @@ export class SummaryStore {
       now,
     );
     this.#link(id, sources);
+    this.#index.addSummary(id, summary);
     return id;
   }
 

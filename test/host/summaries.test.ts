@@ -44,7 +44,7 @@ describe("a conversation that outgrows its window", () => {
   test("/compact reports what it did", async () => {
     await talk.world.host.setPluginConfig({ autocompactDisabled: true });
     await talk.turns(8);
-    const before = talk.viewTokens();
+    const before = await talk.steadyViewTokens();
     const reply = await talk.compactByHand();
     const after = talk.viewTokens();
     await talk.world.host.setPluginConfig({});

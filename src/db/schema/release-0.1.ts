@@ -47,6 +47,16 @@ export function importRelease01(
   if (tables.has("large_files")) copyLargeFiles(db);
   for (const table of present) db.exec(`DROP TABLE old_${table}`);
   backfillSummaries(db);
+  leaveForIndexing(db);
+}
+
+/** Indexing everything would hold up the start, so the background does it. */
+function leaveForIndexing(db: Database): void {
+  db.exec(`INSERT INTO search_documents (summary_id) SELECT summary_id FROM summaries;
+    INSERT INTO search_backlog (kind, first_id, last_id)
+      SELECT 'messages', min(message_id), max(message_id) FROM messages HAVING count(*) > 0;
+    INSERT INTO search_backlog (kind, first_id, last_id)
+      SELECT 'documents', min(document_id), max(document_id) FROM search_documents HAVING count(*) > 0;`);
 }
 
 /** SQLite's `datetime('now')` is UTC without saying so. */

@@ -2,6 +2,7 @@
 
 import { GRAPH_TABLES } from "./graph-tables.js";
 import { GUARDS } from "./guards.js";
+import { SEARCH_TABLES } from "./search-tables.js";
 import { TRANSCRIPT_TABLES } from "./transcript-tables.js";
 
 const OTHER_TABLES = `
@@ -40,4 +41,10 @@ CREATE TABLE operator_actions (
 CREATE INDEX operator_actions_open ON operator_actions (action_id) WHERE finished_at IS NULL;
 `;
 
-export const SCHEMA_V1 = [TRANSCRIPT_TABLES, GRAPH_TABLES, OTHER_TABLES, GUARDS].join("\n");
+export const SCHEMA_V1 = [
+  TRANSCRIPT_TABLES,
+  GRAPH_TABLES,
+  OTHER_TABLES,
+  SEARCH_TABLES,
+  GUARDS,
+].join("\n");

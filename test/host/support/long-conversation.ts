@@ -70,6 +70,16 @@ export class LongConversation {
     return this.#conversation<{ tokens: number }>("view_tokens AS tokens")?.tokens ?? 0;
   }
 
+  /** Once nothing has changed the view for a second: the host may demand space after a turn. */
+  steadyViewTokens(): Promise<number> {
+    let last = { tokens: -1, since: 0 };
+    return waitUntil("a view at rest", () => {
+      const tokens = this.viewTokens();
+      if (tokens !== last.tokens) last = { tokens, since: performance.now() };
+      return performance.now() - last.since > 1_000 ? tokens : undefined;
+    });
+  }
+
   #conversation<T>(columns: string): T | undefined {
     return this.world.memory.all<T>(
       `SELECT ${columns} FROM conversations WHERE session_key = ?`,
