@@ -21,6 +21,7 @@ function register(): EngineFactory {
     registerReload: ignore,
     registerContextEngine: (_id: string, factory: EngineFactory) => factories.push(factory),
     registerService: ignore,
+    registerTool: ignore,
     registerCommand: ignore,
     registerCli: ignore,
     on: ignore,

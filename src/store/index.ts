@@ -6,8 +6,10 @@ import { BoundaryStore } from "./boundary-store.js";
 import { CalibrationStore } from "./calibration-store.js";
 import { ConversationStore } from "./conversation-store.js";
 import { EventStore } from "./event-store.js";
+import { GrantStore } from "./grant-store.js";
 import { LeftSegmentStore } from "./left-segment-store.js";
 import { MessageStore } from "./message-store.js";
+import { RecallStore } from "./recall-store.js";
 import { ReceiptStore } from "./receipt-store.js";
 import { StatusStore } from "./status-store.js";
 import { SummaryStore } from "./summary-store.js";
@@ -27,6 +29,8 @@ export interface Stores {
   readonly work: WorkStore;
   readonly calibration: CalibrationStore;
   readonly events: EventStore;
+  readonly grants: GrantStore;
+  readonly recall: RecallStore;
   readonly status: StatusStore;
 }
 
@@ -44,6 +48,8 @@ export function createStores(db: Database): Stores {
     work: new WorkStore(db),
     calibration: new CalibrationStore(db),
     events: new EventStore(db),
+    grants: new GrantStore(db),
+    recall: new RecallStore(db),
     status: new StatusStore(db),
   };
 }
