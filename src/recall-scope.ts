@@ -123,11 +123,18 @@ function subagentScope(caller: SessionCaller, { request, visible }: ScopeFacts):
   return {
     kind: "open",
     conversations: idsOf(readable),
-    label: `${conversationsLabel(idsOf(readable))} (this sub-agent's own and its grant's)`,
+    label: `${conversationsLabel(idsOf(readable))} (${SUBAGENT_LABEL[caller.grant.kind]})`,
     own,
     canWiden: false,
   };
 }
+
+const SUBAGENT_LABEL = {
+  none: "this sub-agent's own; it has no grant for another",
+  expired: "this sub-agent's own; its grant has expired",
+  revoked: "this sub-agent's own; its grant was revoked",
+  valid: "this sub-agent's own and its grant's",
+} as const;
 
 function grantAdvice(grant: GrantState): string {
   switch (grant.kind) {

@@ -60,7 +60,7 @@ export async function recall(
   try {
     const attempt = new Attempt(deps, request, {
       signal: AbortSignal.any([stop, limit.signal]),
-      left: () => end - performance.now(),
+      left: () => Math.max(1, Math.floor(end - performance.now())),
       cleanUpMs: timing.cleanUpMs,
     });
     const answer = await attempt.answer();
@@ -231,12 +231,7 @@ class Attempt {
       temperature: 0.1,
       model: "",
     };
-    const reply = await callModel(
-      model,
-      call,
-      bounds.signal,
-      Math.min(CALL_MS, Math.max(1, bounds.left())),
-    );
+    const reply = await callModel(model, call, bounds.signal, Math.min(CALL_MS, bounds.left()));
     if (reply.kind === "failed") {
       const { outcome, detail } = reply;
       await patiently(() => attempts.end(attempt, { outcome, detail }, now()));

@@ -26,7 +26,7 @@ export interface SubagentRun {
   readonly task: SubagentTask;
   /** Ends the run: the limit of time, or the caller. */
   readonly signal: AbortSignal;
-  /** Milliseconds that are left until the limit. */
+  /** Milliseconds that are left until the limit, at least 1. */
   readonly left: () => number;
   readonly revoke: () => Promise<void>;
   readonly cleanUpMs: number;
@@ -67,10 +67,7 @@ const PENDING_PAUSE_MS = 250;
 async function follow(run: SubagentRun, runId: string): Promise<SubagentOutcome> {
   const { host, task, signal, left } = run;
   while (!signal.aborted) {
-    const ended = await Promise.race([
-      begin(() => host.wait(runId, Math.max(1, left()))),
-      whenAborted(signal),
-    ]);
+    const ended = await Promise.race([begin(() => host.wait(runId, left())), whenAborted(signal)]);
     if (ended === undefined) break;
     if ("error" in ended) return { kind: "failed", reason: errorText(ended.error) };
     const { status, reply, error } = ended.value;
