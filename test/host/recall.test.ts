@@ -26,6 +26,11 @@ const lastTool = ({ messages }: RecordedRequest): string =>
 
 /** The child reads the message it was told of; the agent passes on what it is told. */
 const script: Script = (request) => {
+  const excerpts = request.messages.find(({ text }) => text.includes("<excerpts>"))?.text;
+  if (request.toolNames.length === 0 && excerpts !== undefined) {
+    const [, id, fact] = /\[(msg_\d+)\][\s\S]*?(the harbor code is \d+)/.exec(excerpts) ?? [];
+    return { text: JSON.stringify({ answer: `It says: ${fact}`, citedIds: [id] }) };
+  }
   if (isChild(request)) {
     if (request.toolResultsSinceUser === 0) {
       return { toolCalls: [{ name: "lcm_describe", arguments: { id: "msg_1" } }] };
@@ -63,6 +68,14 @@ test("a question is answered by a sub-agent that reads under a grant and leaves 
   expect(grants).toEqual([{ revoked: 1, used: 1 }]);
   expect(world.transcript(child!.sessionKey!)).toEqual([]);
 }, 120_000);
+
+test("where no sub-agents are started the same question is answered by one model call", async () => {
+  await world.host.stopGateway();
+  const reply = await world.host.localTurn(world.sessionId(KEY), "ask locally");
+  await world.host.startGateway();
+  expect(JSON.stringify(reply)).toContain(`ANSWER It says: ${FACT}`);
+  expect(JSON.stringify(reply)).toContain("Answered from excerpts by one model call");
+}, 180_000);
 
 test("a person reads the same at the terminal", async () => {
   const { stdout } = await world.host.cli(["lcm", "describe", "msg_1"]);
