@@ -164,23 +164,28 @@ function sessionScope(caller: SessionCaller, { request, reach, visible }: ScopeF
     }
     return refused(foreignReason(request.conversation, reach, visible));
   }
-  const asksForAll = request.kind === "all" || caller.class === "stateless";
-  if (asksForAll && reach === "conversation" && request.kind === "all") {
-    return refused(
-      'allConversations is not allowed here: recallScope is set to "conversation", so only this session\'s own conversation can be read. Leave allConversations out, or ask the operator to set recallScope (LCM_RECALL_SCOPE) to "agent".',
-    );
+  if (request.kind === "all") {
+    return reach === "conversation"
+      ? refused(
+          'allConversations is not allowed here: recallScope is set to "conversation", so only this session\'s own conversation can be read. Leave allConversations out, or ask the operator to set recallScope (LCM_RECALL_SCOPE) to "agent".',
+        )
+      : allOf(readable, reach === "all" ? undefined : caller.agentId, own);
   }
-  const canWiden =
-    !asksForAll && reach !== "conversation" && readable.length > (own === undefined ? 0 : 1);
-  if (asksForAll && reach !== "conversation") {
-    const label =
-      reach === "all" ? "all conversations" : `all conversations of agent ${caller.agentId}`;
-    // What may only read has no conversation of its own; its agent's stand for it, not everyone's.
-    const chosen = request.kind === "all" ? readable : ofAgent;
-    const said = request.kind === "all" ? label : `all conversations of agent ${caller.agentId}`;
-    return { kind: "open", conversations: idsOf(chosen), label: said, own, canWiden: false };
+  // What may only read has no conversation of its own; its agent's stand for it.
+  if (caller.class === "stateless" && reach !== "conversation") {
+    return allOf(ofAgent, caller.agentId, own);
   }
-  return ownScope(own, canWiden);
+  return ownScope(own, reach !== "conversation" && readable.length > (own === undefined ? 0 : 1));
+}
+
+function allOf(
+  readable: readonly VisibleConversation[],
+  agentId: string | undefined,
+  own: ConversationId | undefined,
+): OpenScope {
+  const label =
+    agentId === undefined ? "all conversations" : `all conversations of agent ${agentId}`;
+  return { kind: "open", conversations: idsOf(readable), label, own, canWiden: false };
 }
 
 function ownScope(own: ConversationId | undefined, canWiden: boolean): OpenScope {

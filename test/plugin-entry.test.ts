@@ -3,12 +3,19 @@
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import plugin from "../index.js";
 import type { OpenClawPluginApi } from "../src/openclaw-bridge.js";
+import { TOOL_NAMES } from "../src/tools/index.js";
 import { temporaryDirectory } from "./support/workspace.js";
 
 type EngineFactory = Parameters<OpenClawPluginApi["registerContextEngine"]>[1];
+type ToolFactory = (context: { agentId?: string; sessionKey?: string }) => ToolOffer | null;
+
+interface ToolOffer {
+  readonly name: string;
+  readonly catalogMode?: string;
+}
 
 /** Registers the plugin with a host that has nothing but a configuration, and gives its factory. */
-function register(): EngineFactory {
+function register(tools = new Map<string, ToolFactory>()): EngineFactory {
   const stateDir = temporaryDirectory();
   const factories: EngineFactory[] = [];
   const disposals: (() => void)[] = [];
@@ -21,7 +28,7 @@ function register(): EngineFactory {
     registerReload: ignore,
     registerContextEngine: (_id: string, factory: EngineFactory) => factories.push(factory),
     registerService: ignore,
-    registerTool: ignore,
+    registerTool: (factory: ToolFactory, { name }: { name: string }) => tools.set(name, factory),
     registerCommand: ignore,
     registerCli: ignore,
     on: ignore,
@@ -55,5 +62,36 @@ describe("the engine's factory", () => {
     vi.stubEnv("LCM_ENABLED", "true");
     const engine = await make(factory);
     await engine.dispose?.();
+  });
+});
+
+describe("the tools' factories", () => {
+  afterEach(() => vi.unstubAllEnvs());
+
+  const offered = (tools: ReadonlyMap<string, ToolFactory>, sessionKey?: string) =>
+    [...tools.values()].map((make) => make(sessionKey ? { agentId: "main", sessionKey } : {}));
+
+  it("offer each session what it has a use for, in the list of tools and not behind a search", () => {
+    const tools = new Map<string, ToolFactory>();
+    register(tools);
+    expect([...tools.keys()]).toEqual(TOOL_NAMES);
+    const main = offered(tools, "agent:main:main").filter((tool) => tool !== null);
+    expect(main.map(({ name }) => name)).toEqual(["lcm_grep", "lcm_describe", "lcm_expand_query"]);
+    expect(new Set(main.map(({ catalogMode }) => catalogMode))).toEqual(new Set(["direct-only"]));
+    const child = offered(tools, "agent:main:subagent:lcm-recall-1");
+    expect(child.map((tool) => tool?.name)).toEqual([
+      "lcm_grep",
+      "lcm_describe",
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it("offer nothing without a session, or while the plugin is turned off", () => {
+    const tools = new Map<string, ToolFactory>();
+    register(tools);
+    expect(offered(tools).every((tool) => tool === null)).toBe(true);
+    vi.stubEnv("LCM_ENABLED", "false");
+    expect(offered(tools, "agent:main:main").every((tool) => tool === null)).toBe(true);
   });
 });
