@@ -105,9 +105,8 @@ export function grantAllowance({ db, grants }: GrantStores, grant: string, now: 
   };
 }
 
-/** An allowance for one call, kept in memory. */
+/** An allowance for one call; nobody asks later what it was spent on. */
 export class OwnAllowance implements Allowance {
-  readonly reads = new Map<string, number>();
   #left: number;
 
   constructor(tokens: number) {
@@ -122,7 +121,6 @@ export class OwnAllowance implements Allowance {
     const tokens = totalTokens(reads);
     if (tokens > this.#left) return false;
     this.#left -= tokens;
-    for (const { itemId, tokens: each } of reads) this.reads.set(itemId, each);
     return true;
   }
 }
