@@ -4,7 +4,15 @@
 import { describe, expect, it } from "vitest";
 import type { RecallAnswer } from "../src/expand-query/index.js";
 import type { LcmConfig } from "../src/db/config.js";
-import type { ModelRequest, SubagentEnd, SubagentTask } from "../src/types.js";
+import {
+  type ModelRequest,
+  silentLogger,
+  type SubagentEnd,
+  type SubagentTask,
+} from "../src/types.js";
+import { createStores } from "../src/store/index.js";
+import { TOOL_FACTORIES } from "../src/tools/index.js";
+import { FaultyDatabase } from "./support/faulty-database.js";
 import { KEYS, RecallWorld, type Stored, textOf } from "./support/recall-world.js";
 import { ScriptedSubagents } from "./support/scripted-subagents.js";
 
@@ -177,6 +185,43 @@ describe("whatever goes wrong", () => {
       expect(leftovers(set)).toEqual(CLEAN);
     }
   });
+
+  it.each(["once", "from-then-on"] as const)(
+    "leaves no session and never throws when any statement of the database fails %s",
+    async (kind) => {
+      const set = await setUp();
+      const db = new FaultyDatabase(set.world.lcm.stores.db.path);
+      db.endOpening();
+      const stores = createStores(db);
+      const { world, host } = set;
+      const { config } = world.lcm;
+      const deps = {
+        stores: () => stores,
+        search: world.search,
+        config: () => config,
+        now: world.host.now,
+        log: silentLogger,
+        subagents: host,
+        recallTiming: { limitMs: 5_000, cleanUpMs: 200 },
+      };
+      const session = world.host.ref(KEYS.own);
+      const tool = TOOL_FACTORIES.lcm_expand_query(deps, { kind: "session", session })!;
+      let statements = 0;
+      for (let isMet = true; isMet;) {
+        statements += 1;
+        db.arm(statements, kind);
+        const result = await tool.execute("call", ASK);
+        isMet = db.disarm();
+        expect(textOf(result).length).toBeGreaterThan(30);
+        expect(host.sessions.size).toBe(0);
+        // A store that stays broken can not be told; the grant of a session that is gone then expires.
+        const isTold = kind === "once";
+        expect(isTold ? leftovers(set).grants : 0).toBe(0);
+      }
+      expect(statements).toBeGreaterThan(20);
+      db.close();
+    },
+  );
 
   it.each([
     ["says that it failed", async (): Promise<SubagentEnd> => ({ status: "error", error: "429" })],

@@ -273,6 +273,7 @@ describe("a graph whose edges lead into another conversation", () => {
     const foreign = await world.store(KEYS.foreign, SECRET);
     world.grant(KEYS.recall, [own.id]);
     const { db } = world.lcm.stores;
+    const stolen = world.leaf(foreign.id, own.messages, "A leaf over another's messages");
     const mixed = world.leaf(own.id, [...own.messages, ...foreign.messages], "A forged leaf");
     db.run(
       "INSERT INTO summary_parents (summary_id, ordinal, parent_summary_id) VALUES (?, 0, ?)",
@@ -282,6 +283,8 @@ describe("a graph whose edges lead into another conversation", () => {
     const expand = { summaryIds: [own.leaf, mixed], maxDepth: 5, includeMessages: true };
     const results = [
       await world.call(KEYS.recall, "lcm_expand", expand),
+      await world.call(KEYS.own, "lcm_grep", { pattern: "nothing" }),
+      await world.call(KEYS.own, "lcm_describe", { id: `msg_${own.messages[0]}` }),
       await world.call(KEYS.own, "lcm_describe", { id: own.leaf }),
       await world.call(KEYS.own, "lcm_describe", { id: mixed }),
       await world.call(KEYS.own, "lcm_expand_query", { prompt: "code?", summaryIds: [mixed] }),
@@ -290,6 +293,7 @@ describe("a graph whose edges lead into another conversation", () => {
       const whole = told(result);
       expect(whole).not.toContain("7391");
       expect(whole).not.toContain(foreign.leaf);
+      expect(whole).not.toContain(stolen);
       expect(whole).not.toContain(`msg_${foreign.messages[0]}"`);
     }
   });

@@ -100,18 +100,20 @@ function isText(reply: string | undefined): reply is string {
 
 /** The grant first: a sub-agent that is still at work reads nothing more. */
 async function cleanUp(run: SubagentRun, started: Promise<Settled<unknown>>): Promise<void> {
-  const { task, log, revoke } = run;
-  try {
-    await revoke();
-  } catch (error) {
-    log.warn(
-      `the grant of ${task.sessionKey} could not be revoked and ends by itself: ${errorText(error)}`,
-    );
-  }
+  await revokeGrant(run);
   // A start that is still under way makes a session after this one was removed.
   const isStarted = await Promise.race([started, Promise.resolve(undefined)]);
   if (isStarted === undefined) void started.then((late) => removeIfMade(run, late));
   else await removeIfMade(run, isStarted);
+}
+
+async function revokeGrant({ task, log, revoke }: SubagentRun): Promise<void> {
+  const first = await begin(revoke);
+  const last = "error" in first ? await begin(revoke) : first;
+  if (!("error" in last)) return;
+  log.warn(
+    `the grant of ${task.sessionKey} could not be revoked and ends by itself: ${errorText(last.error)}`,
+  );
 }
 
 async function removeIfMade(run: SubagentRun, started: Settled<unknown>): Promise<void> {

@@ -157,8 +157,14 @@ function nextPlace(
 }
 
 /** Whatever a search answers, nothing leaves the scope. */
-function visibleHits(hits: readonly Hit[], { visible }: OpenScope): Hit[] {
-  return hits.filter(({ conversationId }) => visible.has(conversationId));
+function visibleHits(hits: readonly Hit[], scope: OpenScope): Hit[] {
+  const inScope = hits.filter(({ conversationId }) => scope.visible.has(conversationId));
+  const covering = new Set(coveringSummaries(inScope, scope).map(({ id }) => id));
+  return inScope.map((hit) =>
+    hit.type === "message" && hit.coveredBy !== null && !covering.has(hit.coveredBy)
+      ? { ...hit, coveredBy: null }
+      : hit,
+  );
 }
 
 function coveringSummaries(hits: readonly Hit[], { stores, visible }: OpenScope) {
