@@ -1,5 +1,5 @@
-// Plugin entry: registers the engine, the worker, the command, the CLI and the session hook; nothing
-// else.
+// Plugin entry: registers the engine, the worker, the tools, the command, the CLI and the session hook;
+// nothing else.
 
 import { existsSync } from "node:fs";
 import { lcmCommand } from "./src/cli/chat-command.js";
@@ -10,7 +10,7 @@ import { type Lease, leaseDatabase } from "./src/db/registry.js";
 import type { LcmContextEngine } from "./src/engine.js";
 import { ENGINE_ID } from "./src/engine-info.js";
 import { errorText, isBusy } from "./src/errors.js";
-import { createBackground, createSelfOpeningEngine } from "./src/lcm.js";
+import { createBackground, createSelfOpeningEngine, createSelfOpeningRecall } from "./src/lcm.js";
 import {
   agentOfDirectory,
   asHostEngine,
@@ -19,11 +19,17 @@ import {
   hostLogger,
   hostMemoryPrompt,
   hostModel,
+  hostSubagents,
   hostTranscript,
   type OpenClawPluginApi,
+  registerTool,
   selectedEngine,
 } from "./src/openclaw-bridge.js";
 import { loadPrompts } from "./src/prompts/index.js";
+import type { RecallDependencies } from "./src/recall-dependencies.js";
+import { createSearch } from "./src/search/index.js";
+import type { Search } from "./src/search/types.js";
+import { TOOL_FACTORIES, TOOL_NAMES } from "./src/tools/index.js";
 import { isWorkerRunning } from "./src/worker.js";
 
 const plugin = {
@@ -65,7 +71,19 @@ const plugin = {
     });
     api.registerService(workerService(api, readConfig, contexts));
     api.registerCommand(lcmCommand(hostFacts, readConfig));
-    registerLcmCli(api, hostFacts, readConfig);
+    const search = createSearch({
+      databasePath: () => readConfig().config.databasePath,
+      log,
+    });
+    const recall = recallOf(api, search, readConfig, contexts);
+    for (const name of TOOL_NAMES) {
+      registerTool(api, name, (session) =>
+        recall.config().enabled
+          ? TOOL_FACTORIES[name](recall, { kind: "session", session })
+          : undefined,
+      );
+    }
+    registerLcmCli(api, hostFacts, readConfig, search);
     api.on("session_end", async ({ reason, sessionKey, sessionId }, { agentId }) => {
       const { config } = readConfig();
       // What is stored is hidden even while the engine is off: it may be turned on again.
@@ -102,6 +120,28 @@ function workerService(
     },
     stop: () => background.stop(),
   };
+}
+
+/** What the tools stand on. They run in another module instance than the engine, over the same file. */
+function recallOf(
+  api: OpenClawPluginApi,
+  search: Search,
+  readConfig: () => ResolvedConfig,
+  contexts: DetachedContexts,
+): RecallDependencies {
+  const recall = createSelfOpeningRecall({
+    search,
+    config: () => readConfig().config,
+    now: Date.now,
+    log: hostLogger(api),
+    model: () => hostModel(api, contexts)(),
+    subagents: hostSubagents(api),
+  });
+  api.lifecycle.onDispose?.(() => {
+    recall.release();
+    void search.close();
+  });
+  return recall;
 }
 
 /** Reads the configuration as it is now, and says each thing that is wrong with it once. */

@@ -49,7 +49,7 @@ async function measure(seed: number): Promise<Record<string, Scores>> {
   const directory = mkdtempSync(join(tmpdir(), "lcm-bench-"));
   const databasePath = join(directory, "lcm.db");
   const lcm = openLcm({ databasePath });
-  const search = createSearch({ databasePath });
+  const search = createSearch({ databasePath: () => databasePath });
   try {
     const generated = generate({ seed, sessions: SESSIONS });
     const { conversation, ids } = store(lcm.stores, generated);

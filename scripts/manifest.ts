@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { type ConfigKey, configKeys, type KeySchema, oldNames } from "../src/db/config/keys.js";
 import { describeAllowed } from "../src/db/config/values.js";
+import { TOOL_NAMES } from "../src/tools/index.js";
 
 const manifestFile = new URL("../openclaw.plugin.json", import.meta.url);
 const docsFile = new URL("../docs/configuration.md", import.meta.url);
@@ -12,8 +13,8 @@ const packageFile = new URL("../package.json", import.meta.url);
 const BEGIN = "<!-- begin generated: npm run manifest -->";
 const END = "<!-- end generated -->";
 
-/** Names of the tools the plugin registers; the host refuses one that is not declared here. */
-const tools: readonly string[] = [];
+/** A tool is seen in the host's tool profiles only if the manifest says so. */
+const PROFILES = ["minimal", "coding", "messaging", "full"];
 
 export interface GeneratedFile {
   readonly name: string;
@@ -51,7 +52,9 @@ function renderManifest(): string {
         hasSubcommands: true,
       },
     ],
-    contracts: { tools },
+    contracts: { tools: TOOL_NAMES },
+    toolMetadata: Object.fromEntries(TOOL_NAMES.map((name) => [name, { profiles: PROFILES }])),
+    skills: ["./skills"],
     configSchema: {
       type: "object",
       additionalProperties: true,

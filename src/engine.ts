@@ -32,6 +32,7 @@ import {
 import { classifySession, sessionRef } from "./session-policy.js";
 import type { Stores } from "./store/index.js";
 import { endTrouble, tellTrouble } from "./store-trouble.js";
+import { recordSpawn, recordSubagentEnd } from "./subagents.js";
 import { CALL_TIMING, type CallTiming } from "./summarize/index.js";
 import { isoAt } from "./time-format.js";
 import {
@@ -204,29 +205,29 @@ export class LcmContextEngine {
   async prepareSubagentSpawn(
     call: SpawnCall,
   ): Promise<{ rollback: () => Promise<void> } | undefined> {
-    const child = this.#kept({ sessionId: "", sessionKey: call?.childSessionKey });
-    const parent = this.#kept({ sessionId: "", sessionKey: call?.parentSessionKey });
+    const child = this.#readable(call?.childSessionKey);
+    const parent = this.#readable(call?.parentSessionKey);
     if (!child || !parent) return undefined;
     return this.#attempt("sub-agent spawn", () => {
-      const { events } = this.#deps.stores();
-      const link = { child: child.sessionKey, parent: parent.sessionKey };
-      events.linkSubagent({ ...link, contextMode: call.contextMode ?? null }, this.#nowIso());
-      const unlink = () => events.unlinkSubagent(child.sessionKey);
-      return { rollback: () => this.#attempt("sub-agent rollback", unlink) };
+      const { stores, config, now } = this.#deps;
+      const spawn = { parent, child, contextMode: call.contextMode ?? null };
+      const undo = recordSpawn(stores(), spawn, config, now());
+      return { rollback: () => this.#attempt("sub-agent rollback", undo) };
     });
   }
 
   async onSubagentEnded(call: SubagentEndCall): Promise<void> {
-    const child = this.#kept({ sessionId: "", sessionKey: call?.childSessionKey });
-    if (!child) return;
+    const session = this.#session({ sessionId: "", sessionKey: call?.childSessionKey });
+    if (!session) return;
     await this.#attempt("sub-agent end", () => {
-      const { events } = this.#deps.stores();
-      events.endSubagent(child.sessionKey, String(call.reason), this.#nowIso());
+      const { stores, now } = this.#deps;
+      recordSubagentEnd(stores(), session.sessionKey, String(call.reason), now());
     });
+    if (!this.#isKept(session)) return;
     // A child of one turn has no later call that would read what no commit delivered.
-    const entry = this.#deps.source.entry(child);
+    const entry = this.#deps.source.entry(session);
     if (entry.kind !== "found") return;
-    await this.#sync({ ...child, sessionId: entry.sessionId }, MAINTENANCE_LIMITS, "follow");
+    await this.#sync({ ...session, sessionId: entry.sessionId }, MAINTENANCE_LIMITS, "follow");
   }
 
   /**
@@ -234,7 +235,7 @@ export class LcmContextEngine {
    * patterns say now about its key.
    */
   async sessionDeleted(call: DeletedCall): Promise<void> {
-    const session = this.#named({
+    const session = this.#session({
       sessionId: call?.sessionId ?? "",
       sessionKey: call?.sessionKey,
       sessionTarget: call,
@@ -372,12 +373,23 @@ export class LcmContextEngine {
 
   /** The session of a call, when it is ours to keep. */
   #kept(call: Partial<SessionCall> | undefined): SessionRef | undefined {
-    const session = this.#named(call);
-    if (!session) return undefined;
-    return classifySession(session.sessionKey, this.#deps.config) === "kept" ? session : undefined;
+    const session = this.#session(call);
+    return session && this.#isKept(session) ? session : undefined;
   }
 
-  #named(call: Partial<SessionCall> | undefined): SessionRef | undefined {
+  #isKept({ sessionKey }: SessionRef): boolean {
+    return classifySession(sessionKey, this.#deps.config) === "kept";
+  }
+
+  /** The session of a key that may at least read. */
+  #readable(sessionKey: string | undefined): SessionRef | undefined {
+    const session = this.#session({ sessionId: "", sessionKey });
+    const isIgnored =
+      !session || classifySession(session.sessionKey, this.#deps.config) === "ignored";
+    return isIgnored ? undefined : session;
+  }
+
+  #session(call: Partial<SessionCall> | undefined): SessionRef | undefined {
     return sessionRef({
       sessionId: call?.sessionId,
       sessionKey: call?.sessionKey,

@@ -16,6 +16,9 @@ export type LcmErrorCode =
   | "MODEL_REFUSED"
   | "STORAGE";
 
+/** Longest part of a value that a sentence carries. */
+const MOST_SHOWN = 80;
+
 export class LcmError extends Error {
   readonly code: LcmErrorCode;
 
@@ -29,6 +32,16 @@ export class LcmError extends Error {
 /** True for what another process's lock caused, which passes. */
 export function isBusy(error: unknown): boolean {
   return error instanceof LcmError && error.code === "BUSY";
+}
+
+/** Wrong input of a tool, as a sentence that says what to send instead. It never leaves the tool. */
+export class InputError extends Error {}
+
+/** A value as a sentence can carry it. */
+export function shown(value: unknown): string {
+  const json = typeof value === "bigint" ? String(value) : JSON.stringify(value);
+  const text = json ?? String(value);
+  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN).toWellFormed()}…` : text;
 }
 
 /** The message of anything that was thrown. */

@@ -6,9 +6,15 @@ import { type LcmConfig, resolveConfig } from "./db/config.js";
 import { holdWhileBusy } from "./db/connection.js";
 import { type Lease, leaseDatabase } from "./db/registry.js";
 import { type EngineDependencies, LcmContextEngine } from "./engine.js";
+import type { RecallCaller } from "./open-scope.js";
+import type { RecallDependencies, RecallTiming } from "./recall-dependencies.js";
+import { createSearch } from "./search/index.js";
+import type { Search } from "./search/types.js";
 import { readStatus, type Status } from "./status.js";
 import { createStores, type Stores } from "./store/index.js";
 import { CALL_TIMING, type CallTiming } from "./summarize/index.js";
+import type { Tool } from "./tools/common.js";
+import { recallTools } from "./tools/index.js";
 import {
   type Clock,
   type Logger,
@@ -17,6 +23,7 @@ import {
   type ModelRequest,
   type SessionRef,
   silentLogger,
+  type SubagentHost,
   type TranscriptSource,
 } from "./types.js";
 import { Worker } from "./worker.js";
@@ -33,6 +40,11 @@ export interface OpenLcmOptions {
   readonly timing?: CallTiming;
   /** How long to hold the thread for a process that is at the file, in milliseconds. */
   readonly waitMs?: number;
+  /** Instead of one that looks through the database on a thread of its own. */
+  readonly search?: Search;
+  /** Stands for the host's way to start sub-agents. */
+  readonly subagents?: SubagentHost;
+  readonly recallTiming?: RecallTiming;
 }
 
 const OPENING_MS = 2_000;
@@ -45,6 +57,8 @@ export interface Lcm {
   /** The background, which here works only when told to. */
   readonly worker: Worker;
   status(session?: SessionRef): Promise<Status>;
+  /** The recall tools that a session, or a person, is offered. */
+  tools(caller: RecallCaller): Tool[];
   /** Releases everything. The database closes when its last user in the process lets go. */
   close(): void;
 }
@@ -67,13 +81,29 @@ export function openLcm(options: OpenLcmOptions): Lcm {
     hasWorker: () => true,
     release: () => {},
   };
+  const search =
+    options.search ?? createSearch({ databasePath: () => options.databasePath, now, log });
+  const recall = {
+    stores: () => stores,
+    search,
+    config: () => config,
+    now,
+    log,
+    model: () => model,
+    subagents: options.subagents,
+    recallTiming: options.recallTiming,
+  };
   return {
     config,
     stores,
     createEngine: () => new LcmContextEngine(engine),
     worker: new Worker({ open: () => ({ ...shared, stores, model }), log }),
     status: (session) => readStatus({ stores, source, config, now }, session),
-    close: () => lease.release(),
+    tools: (caller) => recallTools(recall, caller),
+    close: () => {
+      lease.release();
+      void search.close();
+    },
   };
 }
 
@@ -137,6 +167,18 @@ export function createBackground({ config, model, log, now }: BackgroundOptions)
       await worker.stop();
       store.release();
     },
+  };
+}
+
+/** What the tools of a plugin stand on: a store that heals without a restart, as the engine's does. */
+export function createSelfOpeningRecall(
+  options: Omit<RecallDependencies, "stores">,
+): RecallDependencies & { release(): void } {
+  const store = new SelfOpeningStore(options.log);
+  return {
+    ...options,
+    stores: () => store.open(options.config().databasePath),
+    release: () => store.release(),
   };
 }
 

@@ -7,6 +7,9 @@ import type { ConfigSources } from "./db/config.js";
 import type { LcmContextEngine } from "./engine.js";
 import { errorText, LcmError } from "./errors.js";
 import type { AssembleCall } from "./host-calls.js";
+import { isAgentMessage, plainText } from "./message-codec.js";
+import { sessionRef } from "./session-policy.js";
+import type { Tool } from "./tools/common.js";
 import type {
   Logger,
   Model,
@@ -15,6 +18,7 @@ import type {
   RawPage,
   SessionEntry,
   SessionRef,
+  SubagentHost,
   TranscriptSource,
   VisiblePage,
 } from "./types.js";
@@ -133,13 +137,14 @@ function asModel(complete: Complete): Model {
   };
 }
 
-function completion({ prompt, maxTokens, temperature, model, signal }: ModelRequest) {
+function completion(request: ModelRequest) {
+  const { prompt, maxTokens, temperature, model, signal, purpose = "summary" } = request;
   return {
     messages: [{ role: "user" as const, content: prompt }],
     maxTokens,
     temperature,
     reasoning: "off" as const,
-    purpose: "lossless-claw.summary",
+    purpose: `lossless-claw.${purpose}`,
     signal,
     ...(model === "" ? {} : { model }),
   };
@@ -162,6 +167,70 @@ function isRefusal(error: unknown): boolean {
 function refused({ model }: ModelRequest, error: unknown): LcmError {
   const text = `OpenClaw does not let lossless-claw use ${model === "" ? "a model" : `"${model}"`} (${errorText(error)}). Set plugins.entries.lossless-claw.llm.allowModelOverride to true, name the model in its allowedModels if there is such a list, or unset summaryModel (LCM_SUMMARY_MODEL).`;
   return new LcmError("MODEL_REFUSED", text, { cause: error });
+}
+
+type SubagentRuntime = OpenClawPluginApi["runtime"]["subagent"];
+
+/** Sub-agents of the host. They exist under a gateway only: elsewhere `run` rejects and says so. */
+export function hostSubagents(api: OpenClawPluginApi): SubagentHost {
+  const runtime = (): SubagentRuntime => api.runtime.subagent;
+  return {
+    run: async ({ sessionKey, message, systemPrompt, tools }) =>
+      runtime().run({
+        sessionKey,
+        message,
+        extraSystemPrompt: systemPrompt,
+        promptMode: "minimal",
+        toolsAlsoAllow: [...tools],
+        deliver: false,
+        lane: "subagent",
+      }),
+    wait: async (runId, timeoutMs) => {
+      const { status, error, terminalReply } = await runtime().waitForRun({ runId, timeoutMs });
+      const reply = (terminalReply as { text?: unknown } | undefined)?.text;
+      return { status, error, reply: typeof reply === "string" ? reply : undefined };
+    },
+    lastReply: async (sessionKey) => {
+      const { messages } = await runtime().getSessionMessages({ sessionKey, limit: 50 });
+      const reply = messages
+        .filter(isAgentMessage)
+        .findLast((message) => message.role === "assistant" && plainText(message) !== "");
+      return reply && plainText(reply);
+    },
+    remove: async (sessionKey) => runtime().deleteSession({ sessionKey, deleteTranscript: true }),
+  };
+}
+
+/** A sub-agent's run, with a little time to clean up behind it. */
+const LONGEST_TOOL_MS = 150_000;
+
+/** Registers a tool, made anew for each run of a session; not offered where none is made. */
+export function registerTool(
+  api: OpenClawPluginApi,
+  name: string,
+  make: (session: SessionRef) => Tool | undefined,
+): void {
+  api.registerTool(
+    ({ agentId, sessionKey, sessionId }) => {
+      const session = sessionRef({ sessionKey, sessionId, agentIds: [agentId] });
+      const tool = session && make(session);
+      return tool ? asHostTool(tool) : null;
+    },
+    { name },
+  );
+}
+
+type HostTool = Extract<Parameters<OpenClawPluginApi["registerTool"]>[0], { execute: unknown }>;
+
+/** Only the schema is taken on trust: the host's own TypeBox is another release of the same. */
+function asHostTool({ parameters, ...tool }: Tool): HostTool {
+  return {
+    ...tool,
+    parameters: parameters as unknown as HostTool["parameters"],
+    // Hidden behind a search of tools, an agent would not find what it forgot.
+    catalogMode: "direct-only",
+    getExecutionTimeoutMs: () => LONGEST_TOOL_MS,
+  };
 }
 
 /** What the active memory plugin wants the model to be told; with our engine the host leaves it to us. */

@@ -8,6 +8,8 @@ export interface TimeFormat {
   range(from: string, to: string): string;
   /** `2026-02-17T15:37:00`: the time on the wall, without its zone. */
   local(iso: string): string;
+  /** The moment that a written time means, as it is stored; one without a zone is on this wall. */
+  instant(written: string): string | undefined;
   /** Midnight that began the day of a moment, as UTC. */
   dayStart(iso: string): string;
 }
@@ -44,16 +46,18 @@ export function timeFormat(zone: string): TimeFormat {
     const at = wall(iso);
     return at ? `${at.date} ${at.minute} ${at.zone}` : iso;
   };
+  const local = (iso: string): string => {
+    const at = wall(iso);
+    return at ? `${at.date}T${at.minute}:${at.second}` : iso;
+  };
   return {
     zone,
     timestamp,
+    local,
+    instant: (written) => instant(written, local),
     range: (from, to) => {
       const [start, end] = [wall(from), wall(to)];
       return start && end ? formatRange(start, end) : `${timestamp(from)} – ${timestamp(to)}`;
-    },
-    local: (iso) => {
-      const at = wall(iso);
-      return at ? `${at.date}T${at.minute}:${at.second}` : iso;
     },
     dayStart: (iso) => dayStart(iso, (moment) => wall(moment)?.date),
   };
@@ -81,6 +85,25 @@ function formatRange(start: Wall, end: Wall): string {
   return start.minute === end.minute && zone === ""
     ? `${from} ${end.zone}`
     : `${from}–${end.minute} ${end.zone}`;
+}
+
+const ISO = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/i;
+
+/** A guess is put right by what the wall shows at it; twice, for clocks that change in between. */
+function instant(written: string, local: (iso: string) => string): string | undefined {
+  const match = ISO.exec(written);
+  if (!match) return undefined;
+  const text = written.replace(" ", "T").toUpperCase();
+  const isBare = match[1] === undefined;
+  const meant = Date.parse(isBare ? `${text.length === 10 ? `${text}T00:00` : text}Z` : text);
+  if (Number.isNaN(meant)) return undefined;
+  if (!isBare) return isoAt(meant);
+  let moment = meant;
+  for (let round = 0; round < 2; round += 1) {
+    const seconds = Math.floor(moment / 1_000) * 1_000;
+    moment = meant - (Date.parse(`${local(isoAt(seconds))}Z`) - seconds);
+  }
+  return isoAt(moment);
 }
 
 /** Walks back: no zone is described by a fixed offset, and a day may have 23, 24 or 25 hours. */

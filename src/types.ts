@@ -32,9 +32,11 @@ export interface Logger {
   error(text: string): void;
 }
 
-/** What a summary is asked of: the host's model, or what stands for it in tests. */
+/** What a summary or an answer is asked of: the host's model, or what stands for it in tests. */
 export interface ModelRequest {
   readonly prompt: string;
+  /** What for, in the host's records; a summary when not said. */
+  readonly purpose?: "summary" | "recall" | undefined;
   readonly maxTokens: number;
   readonly temperature: number;
   /** Provider and model to use instead of the host's choice; empty for the host's. */
@@ -52,6 +54,31 @@ export interface ModelAnswer {
 }
 
 export type Model = (request: ModelRequest) => Promise<ModelAnswer>;
+
+export interface SubagentTask {
+  readonly sessionKey: string;
+  readonly message: string;
+  readonly systemPrompt: string;
+  /** The tools of this plugin that it gets. */
+  readonly tools: readonly string[];
+}
+
+export interface SubagentEnd {
+  /** `pending`: still at work. */
+  readonly status: "ok" | "timeout" | "error" | "pending";
+  /** What it said at last, where the host tells. */
+  readonly reply?: string | undefined;
+  readonly error?: string | undefined;
+}
+
+/** The host's way to run a sub-agent. Where it can not, `run` rejects. */
+export interface SubagentHost {
+  run(task: SubagentTask): Promise<{ readonly runId: string }>;
+  wait(runId: string, timeoutMs: number): Promise<SubagentEnd>;
+  lastReply(sessionKey: string): Promise<string | undefined>;
+  /** Ends the session and forgets it. */
+  remove(sessionKey: string): Promise<void>;
+}
 
 export const silentLogger: Logger = { info() {}, warn() {}, error() {} };
 

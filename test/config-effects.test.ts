@@ -8,22 +8,20 @@ import { renderReport } from "../src/cli/render-report.js";
 import { makeReport } from "../src/cli/report.js";
 import { type LcmConfig, resolveConfig, type ResolvedConfig } from "../src/db/config.js";
 import { configKeys } from "../src/db/config/keys.js";
+import type { ToolResult } from "../src/tools/common.js";
 import type { ModelRequest } from "../src/types.js";
 import { Chat } from "./support/chat.js";
 import { FakeHost } from "./support/fake-host.js";
 import { assistantMessage, heartbeatPrompt, toolLoop, userMessage } from "./support/messages.js";
 import { registerPlugin } from "./support/plugin-host.js";
+import { ScriptedSearch } from "./support/scripted-search.js";
 import { obedient, targetOf } from "./support/summarizers.js";
 import { countMessages, openWithHost, temporaryDirectory } from "./support/workspace.js";
 
 const KEY = "agent:main:web1";
 
 /** Settings of parts that are not built yet; a row moves up when its part lands. */
-const WAITING: readonly (keyof LcmConfig)[] = [
-  "maxExpandTokens",
-  "largeFileTokenThreshold",
-  "largeFilesDir",
-];
+const WAITING: readonly (keyof LcmConfig)[] = ["largeFileTokenThreshold", "largeFilesDir"];
 
 interface World {
   readonly directory: string;
@@ -243,6 +241,32 @@ const effects: readonly Effect[] = [
     with: 1,
   },
   {
+    key: "recallScope",
+    env: { LCM_RECALL_SCOPE: "conversation" },
+    see: async (world) => {
+      await storeTurn(world, KEY);
+      const { details } = await grepFrom(world, "agent:main:web2", { allConversations: true });
+      return Object.keys(details as object)[0];
+    },
+    without: "matches",
+    with: "error",
+  },
+  {
+    key: "maxExpandTokens",
+    env: { LCM_MAX_EXPAND_TOKENS: "500" },
+    see: async (world) => {
+      const chat = await compacted(world, 20);
+      const summaryIds = chat.shownSummaries();
+      const tools = chat.lcm.tools({ kind: "session", session: chat.host.ref(chat.key) });
+      const ask = tools.find(({ name }) => name === "lcm_expand_query");
+      const result = await ask?.execute("call", { prompt: "What was said?", summaryIds });
+      const details = result?.details as { totalSourceTokens: number } | undefined;
+      return (details?.totalSourceTokens ?? 0) > 500;
+    },
+    without: true,
+    with: false,
+  },
+  {
     key: "autocompactDisabled",
     env: { LCM_AUTOCOMPACT_DISABLED: "true" },
     see: async (world) => (await talk(world, 30)).requests.length,
@@ -322,6 +346,15 @@ async function storeThroughPlugin(world: World): Promise<{ refusal?: unknown; st
   }
   const isMade = existsSync(resolved.config.databasePath);
   return { refusal, stored: isMade ? countMessages(open(world)) : 0 };
+}
+
+async function grepFrom(world: World, key: string, params: object): Promise<ToolResult> {
+  const { host, resolved } = world;
+  const search = new ScriptedSearch(() => lcm.stores);
+  const { databasePath } = resolved.config;
+  const lcm = openWithHost(host, { databasePath, config: resolved.config, search });
+  const [grep] = lcm.tools({ kind: "session", session: host.ref(key) });
+  return grep!.execute("call", { pattern: "hello", ...params });
 }
 
 async function storeHeartbeat(world: World, reply: string): Promise<number> {

@@ -149,6 +149,16 @@ const rows: readonly Row[] = [
   },
   flag("pruneHeartbeatOk", "LCM_PRUNE_HEARTBEAT_OK", false),
   flag("skipHeartbeats", "LCM_SKIP_HEARTBEATS", false),
+  {
+    key: "recallScope",
+    env: "LCM_RECALL_SCOPE",
+    fallback: "agent",
+    text: ["all", "all"],
+    json: "conversation",
+    badText: ["agents", "All"],
+    badJson: [1, true, [], "none"],
+    allowed: "conversation or agent or all",
+  },
   list("ignoreSessionPatterns", "LCM_IGNORE_SESSION_PATTERNS"),
   list("statelessSessionPatterns", "LCM_STATELESS_SESSION_PATTERNS"),
 ];

@@ -285,7 +285,8 @@ describe("any input", () => {
 
 describe("a search", () => {
   it("of a database that does not exist finds nothing and makes none", async () => {
-    const search = createSearch({ databasePath: join(temporaryDirectory(), "none.db") });
+    const path = join(temporaryDirectory(), "none.db");
+    const search = createSearch({ databasePath: () => path });
     const request = {
       pattern: "x",
       mode: "full_text",

@@ -224,3 +224,36 @@ describe("what is not a time", () => {
     );
   });
 });
+
+describe("a written time", () => {
+  test.each([
+    [LA, "2026-02-19", "2026-02-19T08:00:00.000Z"],
+    [LA, "2026-07-01 10:30", "2026-07-01T17:30:00.000Z"],
+    ["UTC", "2026-02-19T10:00:05.250", "2026-02-19T10:00:05.250Z"],
+    ["Asia/Kolkata", "2026-02-19T00:00:00Z", "2026-02-19T00:00:00.000Z"],
+    ["Asia/Kolkata", "2026-02-19t00:00+0530", "2026-02-18T18:30:00.000Z"],
+    ["Europe/Berlin", "2026-03-29T04:00", "2026-03-29T02:00:00.000Z"],
+  ])("in %s: %s means %s", (zone, written, expected) => {
+    expect(timeFormat(zone).instant(written)).toBe(expected);
+  });
+
+  test.each(["yesterday", "12", "2026", "2026-13-01", "2026-02-19T25:00", "19.02.2026", ""])(
+    "%j is none",
+    (written) => {
+      expect(timeFormat(LA).instant(written)).toBeUndefined();
+    },
+  );
+
+  test("without a zone is read as it is shown", () => {
+    const zones = fc.constantFrom(LA, "Europe/Berlin", "Asia/Kathmandu", "Pacific/Apia", "UTC");
+    const moments = fc.integer({ min: Date.parse("2020-01-01"), max: Date.parse("2030-01-01") });
+    fc.assert(
+      fc.property(zones, moments, (zone, ms) => {
+        const { local, instant } = timeFormat(zone);
+        const shown = local(isoAt(ms));
+        // An hour that is there twice has two moments, and both are shown so.
+        return local(instant(shown) ?? "") === shown;
+      }),
+    );
+  });
+});

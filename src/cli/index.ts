@@ -3,6 +3,8 @@
 import type { ResolvedConfig } from "../db/config.js";
 import type { OpenClawPluginApi } from "../openclaw-bridge.js";
 import { sessionRef } from "../session-policy.js";
+import type { Search } from "../search/types.js";
+import { addRecallCommands } from "./recall-commands.js";
 import { renderReport } from "./render-report.js";
 import { type HostFacts, makeReport } from "./report.js";
 
@@ -17,6 +19,7 @@ export function registerLcmCli(
   api: OpenClawPluginApi,
   host: () => HostFacts,
   readConfig: () => ResolvedConfig,
+  search: Search,
 ): void {
   api.registerCli(
     ({ program }) => {
@@ -35,6 +38,7 @@ export function registerLcmCli(
           process.stdout.write(`${text}\n`);
           if (report.state === "broken") process.exitCode = 1;
         });
+      addRecallCommands(lcm, { config: () => readConfig().config, search });
     },
     { descriptors: [{ name: "lcm", description: DESCRIPTION, hasSubcommands: true }] },
   );

@@ -8,19 +8,21 @@ import { SearchThread } from "./search-thread.js";
 import type { Search } from "./types.js";
 
 export interface SearchOptions {
-  readonly databasePath: string;
+  /** Asked at every search: the configuration is read live. */
+  readonly databasePath: () => string;
   readonly now?: Clock;
   readonly log?: Logger;
 }
 
 export function createSearch({
-  databasePath,
+  databasePath: currentPath,
   now = Date.now,
   log = silentLogger,
 }: SearchOptions): Search {
   return {
     run: async (request, signal) => {
       signal?.throwIfAborted();
+      const databasePath = currentPath();
       // A search makes no database: what was never written holds nothing.
       if (request.conversations.length === 0 || !existsSync(databasePath)) {
         return { kind: "found", hits: [] };
@@ -34,8 +36,8 @@ export function createSearch({
       return answer;
     },
     close: async () => {
-      const thread = threads().get(databasePath);
-      threads().delete(databasePath);
+      const thread = threads().get(currentPath());
+      threads().delete(currentPath());
       await thread?.close();
     },
   };

@@ -7,9 +7,11 @@ import { BoundaryStore } from "./boundary-store.js";
 import { CalibrationStore } from "./calibration-store.js";
 import { ConversationStore } from "./conversation-store.js";
 import { EventStore } from "./event-store.js";
+import { GrantStore } from "./grant-store.js";
 import { IndexStore } from "./index-store.js";
 import { LeftSegmentStore } from "./left-segment-store.js";
 import { MessageStore } from "./message-store.js";
+import { RecallStore } from "./recall-store.js";
 import { ReceiptStore } from "./receipt-store.js";
 import { StatusStore } from "./status-store.js";
 import { SummaryStore } from "./summary-store.js";
@@ -31,6 +33,8 @@ export interface Stores {
   readonly index: IndexStore;
   readonly calibration: CalibrationStore;
   readonly events: EventStore;
+  readonly grants: GrantStore;
+  readonly recall: RecallStore;
   readonly status: StatusStore;
 }
 
@@ -50,6 +54,8 @@ export function createStores(db: Database): Stores {
     index: new IndexStore(db),
     calibration: new CalibrationStore(db),
     events: new EventStore(db),
+    grants: new GrantStore(db),
+    recall: new RecallStore(db),
     status: new StatusStore(db),
   };
 }

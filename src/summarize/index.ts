@@ -2,7 +2,7 @@
 // It always ends, and every call it makes is recorded before it is made.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { errorText, LcmError } from "../errors.js";
+import { callModel, whenAborted } from "../model-call.js";
 import { fillPrompt, type PromptSet } from "../prompts/index.js";
 import type { AttemptEnd, NewAttempt } from "../store/attempt-store.js";
 import type { SummaryLevel } from "../store/summary-store.js";
@@ -116,7 +116,14 @@ async function attemptLevel(
     instructions: task.instructions,
   });
   const attempt = deps.begin({ level, inputTokens: estimateTokens(prompt) });
-  const reply = await call(model, { prompt, level, targetTokens }, deps);
+  const request = {
+    prompt,
+    // Room for an answer that runs over its target, and for models that think first.
+    maxTokens: targetTokens * 4 + 1_024,
+    temperature: level === "normal" ? 0.2 : 0.1,
+    model: deps.requestedModel,
+  };
+  const reply = await callModel(model, request, deps.signal, deps.timing.callMs);
   if (reply.kind === "failed") {
     deps.end(attempt, { outcome: reply.outcome, detail: reply.detail });
     if (reply.outcome === "aborted") return { kind: "aborted" };
@@ -145,59 +152,4 @@ function ending(
   return verdict.ok
     ? { ...told, outcome: "accepted" }
     : { ...told, outcome: verdict.outcome, detail: verdict.detail };
-}
-
-type Reply =
-  | { readonly kind: "answered"; readonly answer: ModelAnswer }
-  | {
-      readonly kind: "failed";
-      /** `refused`: asking again would be refused again. */
-      readonly outcome: "aborted" | "timeout" | "error" | "refused";
-      readonly detail: string;
-    };
-
-async function call(
-  model: Model,
-  {
-    prompt,
-    level,
-    targetTokens,
-  }: { prompt: string; level: "normal" | "aggressive"; targetTokens: number },
-  { signal, requestedModel, timing }: SummarizeDependencies,
-): Promise<Reply> {
-  const deadline = AbortSignal.timeout(timing.callMs);
-  const either = AbortSignal.any([signal, deadline]);
-  const request = {
-    prompt,
-    // Room for an answer that runs over its target, and for models that think first.
-    maxTokens: targetTokens * 4 + 1_024,
-    temperature: level === "normal" ? 0.2 : 0.1,
-    model: requestedModel,
-    signal: either,
-  };
-  try {
-    const answer = await Promise.race([model(request), whenAborted(either)]);
-    // A call that was aborted may resolve all the same, with nothing in it.
-    if (answer && !either.aborted) {
-      if (typeof answer.text === "string") return { kind: "answered", answer };
-      throw new TypeError("the model's answer is not text");
-    }
-  } catch (error) {
-    if (!either.aborted) {
-      const isRefused = error instanceof LcmError && error.code === "MODEL_REFUSED";
-      const outcome = isRefused ? "refused" : "error";
-      return { kind: "failed", outcome, detail: errorText(error) };
-    }
-  }
-  return signal.aborted
-    ? { kind: "failed", outcome: "aborted", detail: "stopped" }
-    : { kind: "failed", outcome: "timeout", detail: `no answer in ${timing.callMs / 1000} s` };
-}
-
-/** A model that ignores its signal is not waited for. */
-function whenAborted(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
-  });
 }

@@ -8,8 +8,19 @@ import type { OpenClawPluginApi } from "../../src/openclaw-bridge.js";
 type EngineFactory = Parameters<OpenClawPluginApi["registerContextEngine"]>[1];
 export type HostEngine = Awaited<ReturnType<EngineFactory>>;
 
-/** Registers the plugin and gives what makes an engine, or refuses to, each time it is called. */
-export function registerPlugin(stateDir: string): () => Promise<HostEngine> {
+export type ToolFactory = (session: { agentId?: string; sessionKey?: string }) => {
+  readonly name: string;
+  readonly catalogMode?: string;
+} | null;
+
+/**
+ * Registers the plugin and gives what makes an engine, or refuses to, each time it is called. The
+ * factories of its tools go into `tools`, by name.
+ */
+export function registerPlugin(
+  stateDir: string,
+  tools = new Map<string, ToolFactory>(),
+): () => Promise<HostEngine> {
   const factories: EngineFactory[] = [];
   const disposals: (() => void)[] = [];
   const ignore = (): void => {};
@@ -21,6 +32,7 @@ export function registerPlugin(stateDir: string): () => Promise<HostEngine> {
     registerReload: ignore,
     registerContextEngine: (_id: string, factory: EngineFactory) => factories.push(factory),
     registerService: ignore,
+    registerTool: (factory: ToolFactory, { name }: { name: string }) => tools.set(name, factory),
     registerCommand: ignore,
     registerCli: ignore,
     on: ignore,

@@ -14,7 +14,7 @@ const MINUTE = 60_000;
 
 export class Talk {
   readonly lcm: Lcm = openTestLcm();
-  readonly search = createSearch({ databasePath: this.lcm.config.databasePath });
+  readonly search = createSearch({ databasePath: () => this.lcm.config.databasePath });
   #count = 0;
   #time = START;
 

@@ -234,6 +234,18 @@ export const LcmConfigSchema = Type.Object({
     "Skip heartbeats",
     "Keeps no message of any heartbeat turn.",
   ),
+  recallScope: Type.Union(
+    [Type.Literal("conversation"), Type.Literal("agent"), Type.Literal("all")],
+    {
+      kind: "choice",
+      choices: ["conversation", "agent", "all"],
+      env: "LCM_RECALL_SCOPE",
+      default: "agent",
+      title: "Recall scope",
+      description:
+        "How far the recall tools may reach when they are asked to: `conversation` for the caller's own conversation only, `agent` for every conversation of the same agent, `all` for those of every agent. Without being asked they look at the caller's own conversation.",
+    },
+  ),
   ignoreSessionPatterns: patterns(
     "LCM_IGNORE_SESSION_PATTERNS",
     "Ignored sessions",
