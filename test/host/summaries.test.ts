@@ -41,6 +41,18 @@ describe("a conversation that outgrows its window", () => {
     );
   });
 
+  test("a fact that no summary tells and the model does not see is recovered word for word", async () => {
+    talk.expectForgotten();
+    await talk.expectRecalled("A sub-agent read the sources", (text) =>
+      talk.world.turn(talk.key, text),
+    );
+    const child = talk.world.model.requests.find(({ sessionKey }) =>
+      sessionKey?.includes(":subagent:lcm-recall-"),
+    );
+    expect(talk.world.transcript(child!.sessionKey!)).toEqual([]);
+    expect(talk.storedKeys()).toEqual([talk.key]);
+  }, 60_000);
+
   test("/compact reports what it did", async () => {
     await talk.world.host.setPluginConfig({ autocompactDisabled: true });
     await talk.turns(8);
@@ -87,7 +99,16 @@ describe("a conversation that outgrows its window", () => {
     // Three times the promise: machines that run tests are busy.
     expect(took).toBeLessThan(9_000);
     talk.model.onSummary = () => undefined;
-    await talk.world.host.startGateway();
+  }, 240_000);
+
+  test("the same fact is recovered in two turns without a gateway, where no sub-agent can run", async () => {
+    const { host } = talk.world;
+    for (let turn = 0; turn < 2; turn += 1) {
+      await talk.expectRecalled("Answered from excerpts by one model call", (text) =>
+        host.localTurn(talk.world.sessionId(talk.key), text),
+      );
+    }
+    await host.startGateway();
     await talk.turns(2);
     talk.expectCoveredOnce();
   }, 240_000);

@@ -12,6 +12,8 @@ import { openTestLcm } from "./workspace.js";
 const START = Date.UTC(2026, 1, 10, 9);
 const MINUTE = 60_000;
 
+export const REGEX = { mode: "regex" } as const;
+
 export class Talk {
   readonly lcm: Lcm = openTestLcm();
   readonly search = createSearch({ databasePath: () => this.lcm.config.databasePath });

@@ -5,11 +5,14 @@ import { prose } from "../../support/prose.js";
 import type { ModelMessage, RecordedRequest } from "../harness/model-types.js";
 import { stripHostText } from "../harness/user-text.js";
 import { waitUntil } from "../harness/wait-until.js";
+import { FACT, RECALL, TOLD } from "./recall-script.js";
 import { SummaryScript } from "./summary-script.js";
 import { World } from "./world.js";
 
 const KEY = "agent:main:long";
 const WINDOW = 32_000;
+/** The turn in which the user tells the fact that is asked for much later. */
+const TOLD_AT = 3;
 
 interface PlayedTurn {
   /** The view's version before the turn and at its first call: it was assembled in between. */
@@ -52,7 +55,8 @@ export class LongConversation {
   async turn(): Promise<string> {
     const number = this.played.length + 1;
     const before = this.version();
-    const reply = await this.world.turn(KEY, `PLANT-${number} ${prose(250, number)}`);
+    const told = number === TOLD_AT ? ` ${TOLD}` : "";
+    const reply = await this.world.turn(KEY, `PLANT-${number} ${prose(250, number)}${told}`);
     expect(reply).toContain(`PLANT-${number} is done.`);
     const request = this.world.model.requests.findLast(
       ({ lastUserText, toolResultsSinceUser }) =>
@@ -102,6 +106,13 @@ export class LongConversation {
     ).length;
   }
 
+  /** Of every conversation that is stored. */
+  storedKeys(): string[] {
+    return this.world.memory
+      .all<{ key: string }>("SELECT session_key AS key FROM conversations")
+      .map(({ key }) => key);
+  }
+
   hasSettledAttempts(): boolean {
     return (
       this.world.memory.all("SELECT 1 FROM summary_attempts WHERE ended_at IS NULL").length === 0
@@ -123,6 +134,28 @@ export class LongConversation {
         () => undefined,
       );
     }
+  }
+
+  /** The fact stands in the store alone: no summary tells it, and the model does not see it. */
+  expectForgotten(): void {
+    const telling = this.world.memory.all(
+      "SELECT 1 FROM summaries WHERE instr(content, ?) > 0",
+      FACT,
+    );
+    expect(telling).toEqual([]);
+    expect(this.played.at(-1)?.history.join("\n")).not.toContain(FACT);
+  }
+
+  /** Asks for the fact, with `play` as the way to a turn, and expects it word for word with its source. */
+  async expectRecalled(way: string, play: (text: string) => Promise<string>): Promise<void> {
+    const reply = await play(`${RECALL} ${way}`);
+    expect(reply).toContain(`It was ${FACT}.`);
+    const [source] = this.world.memory.all<{ id: number }>(
+      "SELECT message_id AS id FROM messages WHERE role = 'user' AND instr(body, ?) > 0",
+      FACT,
+    );
+    expect(reply).toContain(`Cited: msg_${source?.id}`);
+    expect(reply).toContain(way);
   }
 
   /** `/compact` as a user types it. Returns what the host says to it. */

@@ -5,6 +5,7 @@ import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { prose } from "../../support/prose.js";
 import { depthOf, sourceOf, targetOf } from "../../support/summarizers.js";
 import type { RecordedRequest, Reply, Script } from "../harness/model-types.js";
+import { recallReply } from "./recall-script.js";
 
 /** What a provider would count, tools and system prompt included. */
 export function requestTokens({ body }: RecordedRequest): number {
@@ -47,7 +48,10 @@ export class SummaryScript {
     }
     const prompt = summaryPrompt(request);
     if (prompt === undefined && request.toolResultsSinceUser === 0) this.onTurn();
-    const reply = prompt === undefined ? agentReply(request) : await this.#summarize(prompt);
+    const reply =
+      prompt === undefined
+        ? (recallReply(request) ?? agentReply(request))
+        : await this.#summarize(prompt);
     const outputTokens = encode(reply.text ?? "").length;
     return { usage: { inputTokens: tokens, outputTokens }, ...reply };
   };
