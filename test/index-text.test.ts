@@ -36,6 +36,16 @@ describe("the search text of a message", () => {
     expect(searchTextOfBody("[1]")).toBe("");
   });
 
+  it("is none of what our own tools were asked and brought back", () => {
+    const content = [
+      { type: "text", text: "I look it up." },
+      { type: "toolCall", id: "c1", name: "lcm_grep", arguments: { pattern: "vault code" } },
+    ];
+    expect(searchTextOf({ role: "assistant", content })).toBe("I look it up.");
+    const result = [{ type: "text", text: "msg_9: the vault opens with 7741" }];
+    expect(searchTextOf({ role: "toolResult", toolName: "lcm_grep", content: result })).toBe("");
+  });
+
   it("leaves out data that was given to a tool", () => {
     const data = `data:image/png;base64,${"A".repeat(100)}`;
     const content = [{ type: "toolCall", name: "show", arguments: { url: data } }];

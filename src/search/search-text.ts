@@ -1,5 +1,6 @@
 // What of a message can be searched: texts, the names of tools with their arguments, and results. Never
-// images, thinking or signatures. Pure.
+// images, thinking or signatures, and nothing of our own tools: a question and what it brought back say
+// again what stands elsewhere, in the very words that the next search looks for. Pure.
 //
 // Every line is one string (or number) of the message's JSON as it is, and lines are joined by line ends
 // alone: so what is found within a line of this text stands in the stored body too, which the prefilter
@@ -7,8 +8,11 @@
 
 import type { AgentMessage } from "../types.js";
 
+const OUR_TOOLS = "lcm_";
+
 export function searchTextOf(message: AgentMessage): string {
-  const { content } = message;
+  const { content, toolName } = message;
+  if (isOurs(toolName)) return "";
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
   return content.flatMap((block: unknown) => blockLines(block)).join("\n");
@@ -29,13 +33,19 @@ function blockLines(block: unknown): string[] {
     case "toolCall":
     case "toolUse":
     case "tool_use":
-      return [...leaves(block["name"]), ...leaves(block["arguments"] ?? block["input"])];
+      return isOurs(block["name"])
+        ? []
+        : [...leaves(block["name"]), ...leaves(block["arguments"] ?? block["input"])];
     case "toolResult":
     case "tool_result":
       return contentLines(block["content"]);
     default:
       return [];
   }
+}
+
+function isOurs(toolName: unknown): boolean {
+  return typeof toolName === "string" && toolName.startsWith(OUR_TOOLS);
 }
 
 function contentLines(content: unknown): string[] {

@@ -46,18 +46,27 @@ function childReply(request: RecordedRequest): Reply {
     case 1:
       return call("lcm_describe", { id: /msg_\d+/.exec(found)?.[0] ?? "msg_0" });
     default:
-      return cite(found);
+      return cite(found, askedFor(request));
   }
 }
 
-function cite(text: string): Reply {
-  const at = text.indexOf(FACT);
-  const id = text
-    .slice(0, Math.max(0, at))
-    .match(/msg_\d+/g)
-    ?.at(-1);
-  const answer = at < 0 ? "I did not find it." : `It was ${FACT}.`;
+/** Without an `id` it is that of the excerpt that tells the fact: each begins with its own in brackets. */
+function cite(text: string, id = idBefore(text.indexOf(FACT), text)): Reply {
+  const answer = text.includes(FACT) ? `It was ${FACT}.` : "I did not find it.";
   return { text: JSON.stringify({ answer, citedIds: id === undefined ? [] : [id] }) };
+}
+
+/** The id that the last tool call named. */
+function askedFor({ messages }: RecordedRequest): string | undefined {
+  const last = messages.flatMap(({ toolCalls }) => toolCalls).at(-1);
+  return (last?.arguments as { id?: string } | undefined)?.id;
+}
+
+function idBefore(at: number, text: string): string | undefined {
+  return text
+    .slice(0, Math.max(0, at))
+    .match(/(?<=^\[)msg_\d+(?=\])/gm)
+    ?.at(-1);
 }
 
 function call(name: string, args: Record<string, unknown>): Reply {
