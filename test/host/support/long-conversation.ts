@@ -248,9 +248,9 @@ export class LongConversation {
       breaks += 1;
       expect(last.before).not.toBe(turn.asked);
     }
-    // A turn takes about a seventh of the threshold here, and half of the threshold is the tail's: one
-    // publish frees the room of two turns.
-    expect(breaks).toBeLessThan((this.played.length * 2) / 3);
+    // A turn takes about a sixth of the threshold here, and half of the threshold is the tail's: one
+    // publish frees the room of two turns, and on a busy machine the host demands one before that.
+    expect(breaks).toBeLessThan((this.played.length * 4) / 5);
     return breaks;
   }
 }
