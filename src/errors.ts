@@ -101,3 +101,13 @@ function sqlitePrimaryCode(error: unknown): number | undefined {
   // Extended result codes keep the primary one in their lowest byte.
   return typeof error.errcode === "number" ? error.errcode & 0xff : undefined;
 }
+
+/** So many of a list are named in a sentence. */
+const MOST_NAMED = 20;
+
+/** A list as a sentence can carry it. */
+export function listed(items: readonly string[]): string {
+  const more = items.length - MOST_NAMED;
+  const named = items.slice(0, MOST_NAMED).join(", ");
+  return more > 0 ? `${named} and ${more.toLocaleString("en-US")} more` : named;
+}

@@ -78,6 +78,10 @@ describe("the index form", () => {
     expect(words(path)).toEqual([path]);
   });
 
+  it("keeps the end of a long run without spaces", () => {
+    expect(words(`${"甲".repeat(83)}张伟`)).toContain("张伟");
+  });
+
   it("takes megabytes without spaces", () => {
     for (const character of ["x", "A", "字", "aB"]) {
       expect(indexForm(character.repeat(2_000_000)).length).toBeGreaterThan(0);

@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { Database } from "../src/db/connection.js";
 import { createSearch } from "../src/search/index.js";
 import type { ConversationId } from "../src/types.js";
 import { toolLoop } from "./support/messages.js";
@@ -331,5 +332,47 @@ describe("a search", () => {
       /abort|timeout/i,
     );
     expect(await talk.find("heron")).toEqual([id]);
+  });
+});
+
+describe("rows that nobody asks for any more", () => {
+  it("do not keep the thread at an old moment", async () => {
+    const talk = new Talk();
+    for (let count = 0; count < 20; count += 1) talk.user(`heron ${count}`);
+    expect(await talk.find("heron", { mode: "regex", limit: 3 })).toHaveLength(3);
+    const id = talk.user("zebrafish");
+    expect(await talk.find("zebrafish", { mode: "regex" })).toEqual([id]);
+    expect(await talk.find("zebrafish")).toEqual([id]);
+  });
+
+  it("do not keep a connection from writing after another one", () => {
+    const { db } = new Talk().lcm.stores;
+    db.exec("CREATE TABLE numbers AS SELECT 1 AS n UNION ALL SELECT 2 UNION ALL SELECT 3");
+    for (const row of db.iterate("SELECT n FROM numbers")) if (row) break;
+    const other = new Database(db.path);
+    other.run("INSERT INTO numbers VALUES (4)");
+    other.close();
+    db.run("INSERT INTO numbers VALUES (5)");
+    expect(db.all("SELECT n FROM numbers")).toHaveLength(5);
+  });
+});
+
+describe("lcm_grep over a real search", () => {
+  it("ends each page with a cursor that an agent can send as it stands in the text", async () => {
+    const talk = new Talk();
+    for (let count = 0; count < 30; count += 1) talk.user(`heron ${count} ${"reeds ".repeat(20)}`);
+    const session = { agentId: "main", sessionKey: "agent:main:web1", sessionId: "web1" };
+    const [grep] = talk.lcm.tools({ kind: "session", session });
+    for (const mode of ["regex", "full_text"]) {
+      const found = new Set<string>();
+      for (let cursor: string | undefined, pages = 0; pages === 0 || cursor; pages += 1) {
+        const params = { pattern: "heron", mode, limit: 8, ...(cursor ? { cursor } : {}) };
+        const { content } = await grep!.execute("call", params);
+        const text = content.map((block) => ("text" in block ? block.text : "")).join("");
+        for (const [id] of text.matchAll(/msg_\d+/g)) found.add(id);
+        cursor = /cursor: "([^"]+)"/.exec(text)?.[1];
+      }
+      expect(found.size).toBe(30);
+    }
   });
 });

@@ -87,10 +87,15 @@ export class Database {
   /** Rows one by one, for tables that do not fit into memory. */
   *iterate<T = Row>(sql: string, ...params: SQLInputValue[]): Generator<T, void> {
     const rows = this.#guard(() => this.#handle.prepare(sql).iterate(...params));
-    for (;;) {
-      const next = this.#guard(() => rows.next());
-      if (next.done) return;
-      yield next.value as T;
+    try {
+      for (;;) {
+        const next = this.#guard(() => rows.next());
+        if (next.done) return;
+        yield next.value as T;
+      }
+    } finally {
+      // Rows that nobody asks for any more would hold the read transaction open.
+      rows.return?.();
     }
   }
 

@@ -35,10 +35,15 @@ export class ReadOnlyDatabase implements Reader {
 
   *iterate<T>(sql: string, ...params: SQLInputValue[]): Generator<T, void> {
     const rows = this.#guard(() => this.#handle.prepare(sql).iterate(...params));
-    for (;;) {
-      const next = this.#guard(() => rows.next());
-      if (next.done) return;
-      yield next.value as T;
+    try {
+      for (;;) {
+        const next = this.#guard(() => rows.next());
+        if (next.done) return;
+        yield next.value as T;
+      }
+    } finally {
+      // Rows that nobody asks for any more would hold the read transaction open.
+      rows.return?.();
     }
   }
 

@@ -4,7 +4,7 @@ import { coveringLeaves } from "../retrieval/describe.js";
 import { parseItemId } from "../retrieval/item-id.js";
 import type { Hit, Search } from "../search/types.js";
 import type { ConversationId, MessageId, SummaryId } from "../types.js";
-import { InputError, shown } from "../errors.js";
+import { InputError, listed, shown } from "../errors.js";
 import type { OpenScope } from "../open-scope.js";
 import { type Candidates, planCandidates } from "./candidates.js";
 
@@ -88,7 +88,7 @@ function readIds(
   }
   if (wrong.length === 0) return { named, messages };
   throw new InputError(
-    `summaryIds holds ${wrong.join(", ")}, which ${wrong.length === 1 ? "is no summary" : "are no summaries"} of ${label}. Take ids (sum_…) from lcm_grep or from the summaries in your context; for one of another conversation that you may read send its conversationId or allConversations: true.`,
+    `summaryIds holds ${listed(wrong)}, which ${wrong.length === 1 ? "is no summary" : "are no summaries"} of ${label}. Take ids (sum_…) from lcm_grep or from the summaries in your context; for one of another conversation that you may read send its conversationId or allConversations: true.`,
   );
 
   function isVisible(row: { readonly conversationId: ConversationId } | undefined): boolean {

@@ -8,11 +8,13 @@ export type ItemId =
   | { readonly kind: "message"; readonly id: MessageId; readonly text: string }
   | { readonly kind: "file"; readonly id: string; readonly text: string };
 
+/** What stands further behind is no part of an id, and would take long to look through. */
+const MOST_LENGTH = 200;
 const ITEM = /(?:^|[^a-z0-9])(sum|msg|file)[\s_#:-]*([a-z0-9_-]*[a-z0-9])/i;
 
 /** In any case, with quotes, brackets or blanks around it; undefined when there is no id in it. */
 export function parseItemId(written: string): ItemId | undefined {
-  const match = ITEM.exec(written);
+  const match = ITEM.exec(written.slice(0, MOST_LENGTH));
   const kind = match?.[1]?.toLowerCase();
   const rest = match?.[2]?.toLowerCase() ?? "";
   if (kind === "msg")

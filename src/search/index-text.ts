@@ -20,7 +20,7 @@ const HAS_LONG_RUN = new RegExp(`[^\\s]{${LONGEST_WORD + 1}}`);
 const DATA_CHANGES = 0.3;
 
 export function indexForm(text: string): string {
-  return pairUp(splitHumps(dropData(text.replaceAll("\0", " "))));
+  return splitHumps(dropData(pairUp(text.replaceAll("\0", " "))));
 }
 
 /** The parts of a camelCase identifier; none of a word that has no humps. */

@@ -114,16 +114,21 @@ function* newestFirst(
 ): Generator<Candidate, void> {
   const messages = messageCandidates(store, bounds, pattern, start.belowMessage);
   const summaries = summaryCandidates(store, bounds, pattern, start.belowDocument);
-  let message = messages.next();
-  let summary = summaries.next();
-  while (!message.done || !summary.done) {
-    if (!message.done && (summary.done || timeOf(message.value) >= timeOf(summary.value))) {
-      yield message.value;
-      message = messages.next();
-    } else if (!summary.done) {
-      yield summary.value;
-      summary = summaries.next();
+  try {
+    let message = messages.next();
+    let summary = summaries.next();
+    while (!message.done || !summary.done) {
+      if (!message.done && (summary.done || timeOf(message.value) >= timeOf(summary.value))) {
+        yield message.value;
+        message = messages.next();
+      } else if (!summary.done) {
+        yield summary.value;
+        summary = summaries.next();
+      }
     }
+  } finally {
+    messages.return();
+    summaries.return();
   }
 }
 

@@ -6,7 +6,7 @@ import { recall, type RecallAnswer } from "../expand-query/index.js";
 import type { RecallDependencies } from "../recall-dependencies.js";
 import { SCOPE_PARAMETERS, scopeRequest } from "./lcm-conversation-scope.js";
 import { answer, guarded, type Tool, type ToolResult } from "./common.js";
-import { InputError, shown } from "../errors.js";
+import { InputError, shown, listed } from "../errors.js";
 import { Params } from "./input.js";
 import { openScope, type RecallCaller } from "../open-scope.js";
 
@@ -103,9 +103,9 @@ const WAY = {
 function render(recalled: RecallAnswer): string {
   const { answer: text, citedIds, droppedIds, truncated, via, note } = recalled;
   const { expandedSummaryCount, totalSourceTokens } = recalled;
-  const cited = citedIds.length > 0 ? `Cited: ${citedIds.join(", ")}.` : "Nothing is cited.";
+  const cited = citedIds.length > 0 ? `Cited: ${listed(citedIds)}.` : "Nothing is cited.";
   const dropped =
-    droppedIds.length > 0 ? ` Left out, because it was not read: ${droppedIds.join(", ")}.` : "";
+    droppedIds.length > 0 ? ` Left out, because it was not read: ${listed(droppedIds)}.` : "";
   const why = note === undefined ? "" : ` (${note})`;
   const cut = truncated ? " The answer was cut: ask for less at once, or raise maxTokens." : "";
   return `${text}\n\n${cited}${dropped} ${WAY[via]}${why}: ${expandedSummaryCount} summaries, ${totalSourceTokens} tokens.${cut}`;

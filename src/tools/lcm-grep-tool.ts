@@ -209,8 +209,7 @@ function searched(
 }
 
 function nextStep(cursor: string | undefined): string {
-  const more =
-    cursor === undefined ? "" : `More: send the same call with cursor: ${shown(cursor)}.\n`;
+  const more = cursor === undefined ? "" : `More: send the same call with cursor: "${cursor}".\n`;
   return `${more}lcm_describe(id) shows one of them whole; lcm_expand_query answers a question from what is beneath a summary.`;
 }
 
@@ -247,7 +246,7 @@ function nothingFound(
     ...(found.stopped === undefined ? [] : [found.stopped]),
     ...(found.cursor === undefined
       ? [`Try: ${advice(request, scope).join("; ")}.`]
-      : [`Go on: send the same call with cursor: ${shown(`0~${found.cursor}`)}.`]),
+      : [`Go on: send the same call with cursor: "0~${found.cursor}".`]),
   ];
   return lines.join("\n");
 }
