@@ -56,17 +56,23 @@ export function issueGrant(
 
 /** The grant of a session that holds now. */
 export function validGrant(
-  { grants }: GrantStores,
+  stores: GrantStores,
   sessionKey: string,
   now: number,
 ): Grant | undefined {
-  const grant = grants.latestOf(sessionKey);
-  return grant && stateOf(grant, now).kind === "valid" ? grant : undefined;
+  return heldGrant(stores, sessionKey, now).grant;
 }
 
-export function grantState({ grants }: GrantStores, sessionKey: string, now: number): GrantState {
+export interface HeldGrant {
+  readonly state: GrantState;
+  /** Present exactly where the state is valid. */
+  readonly grant: Grant | undefined;
+}
+
+export function heldGrant({ grants }: GrantStores, sessionKey: string, now: number): HeldGrant {
   const grant = grants.latestOf(sessionKey);
-  return grant ? stateOf(grant, now) : { kind: "none" };
+  const state: GrantState = grant ? stateOf(grant, now) : { kind: "none" };
+  return { state, grant: state.kind === "valid" ? grant : undefined };
 }
 
 function stateOf(grant: Grant, now: number): GrantState {

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { issueGrant, revokeGrantsOf, validGrant } from "../src/expansion-auth.js";
 import { openLcm } from "../src/lcm.js";
 import type { ConversationId } from "../src/types.js";
-import { KEYS, RecallWorld } from "./support/recall-world.js";
+import { KEYS, RecallWorld, textOf } from "./support/recall-world.js";
 import { temporaryDirectory } from "./support/workspace.js";
 
 const CHILD = KEYS.child;
@@ -206,6 +206,21 @@ describe("what is read under a grant", () => {
     expect(world.lcm.stores.grants.remaining(grant)).toBeLessThan(90);
     await describeFirst();
     expect(await describeFirst()).toMatch(/takes \d+ tokens and the grant .* holds \d+ more/);
+  });
+
+  it("is never shown uncounted when the grant expires between two looks at the clock", async () => {
+    for (const expiresAtLook of [1, 2, 3, 4]) {
+      let looks = Number.NEGATIVE_INFINITY;
+      const now = (): number => world.host.now() + (++looks >= expiresAtLook ? 200_000 : 0);
+      const world: RecallWorld = new RecallWorld({}, { now });
+      const { id, messages } = await world.store(KEYS.own, "the harbor code is 7391");
+      const grant = world.grant(CHILD, [id]);
+      const describeTool = world.tools(CHILD).find(({ name }) => name === "lcm_describe");
+      looks = 0;
+      const shown = textOf(await describeTool?.execute("call-1", { id: `msg_${messages[0]}` }));
+      const isCounted = world.lcm.stores.grants.remaining(grant) < 4_000;
+      expect([expiresAtLook, shown.includes("7391")]).toEqual([expiresAtLook, isCounted]);
+    }
   });
 
   it("is free for a sub-agent in its own conversation", async () => {
