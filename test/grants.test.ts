@@ -124,6 +124,22 @@ describe("a grant", () => {
     expect(validGrant(stores, GRANDCHILD, now)).toBeUndefined();
   });
 
+  it("is not made from one that has ended, or whose giver's has", () => {
+    const world = new RecallWorld();
+    const { stores } = world.lcm;
+    const now = world.host.now();
+    const ask = { conversations: ids(1), own: [], tokenCap: 80, ttlMs: 1_000 };
+    const parent = stores.grants.get(world.grant(CHILD, ids(1)))!;
+    const child = issueGrant(stores, { ...ask, sessionKey: GRANDCHILD, parent }, now)!;
+    const from = (giver: typeof parent, moment: number) =>
+      issueGrant(stores, { ...ask, sessionKey: KEYS.recall, parent: giver }, moment);
+    expect(from(child, now)).toBeDefined();
+    expect(from(child, now + 1_000)).toBeUndefined();
+    expect(from(parent, now + 60_000)).toBeUndefined();
+    revokeGrantsOf(stores, CHILD, now);
+    expect([from(parent, now), from(child, now)]).toEqual([undefined, undefined]);
+  });
+
   it("is forgotten a week after it ended, with what was read under it", () => {
     const world = new RecallWorld();
     const { grants, db } = world.lcm.stores;

@@ -65,6 +65,18 @@ export class GrantStore {
     return this.#one(`SELECT ${GRANT} FROM expansion_grants WHERE grant_id = ?`, id);
   }
 
+  /** A grant that neither ended nor was made from one that did. */
+  holding(id: string, now: string): Grant | undefined {
+    const ended = this.#db.get(
+      `${CHAIN}
+       SELECT 1 FROM chain JOIN expansion_grants g ON g.grant_id = chain.id
+       WHERE g.revoked_at IS NOT NULL OR g.expires_at <= ?2 LIMIT 1`,
+      id,
+      now,
+    );
+    return ended ? undefined : this.get(id);
+  }
+
   /** The newest grant of a session, whether it still holds or not. */
   latestOf(sessionKey: string): Grant | undefined {
     return this.#one(
