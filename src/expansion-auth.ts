@@ -114,6 +114,11 @@ export function grantAllowance({ db, grants }: GrantStores, grant: string, now: 
   };
 }
 
+/** Told where an allowance does not give what was to be read. */
+export function notGiven(allowance: Allowance): string {
+  return `The grant of this sub-agent has ended, or the ${allowance.remaining()} tokens that it holds are too few: answer from what was read so far.`;
+}
+
 /** An allowance for one call; nobody asks later what it was spent on. */
 export class OwnAllowance implements Allowance {
   #left: number;
