@@ -111,6 +111,22 @@ describe("while a sub-agent works", () => {
   });
 });
 
+describe("while a model is asked", () => {
+  it("nothing of a deleted conversation is told", async () => {
+    const summarize = async () => {
+      await remove(world);
+      return SECRET;
+    };
+    const world: RecallWorld = new RecallWorld({}, { ...RECALL, summarize });
+    await world.store(KEYS.sibling, SECRET, FILLER);
+    const ask = { prompt: "What is the exact harbor code?", query: "harbor code" };
+    const params = { ...ask, allConversations: true };
+    const text = await world.text(KEYS.own, "lcm_expand_query", params);
+    expect(text).toContain("can not be read any more");
+    expect(text).not.toContain("7391");
+  });
+});
+
 describe("when the grant expires between the look at it and the count", () => {
   it("lcm_grep refuses", async () => {
     let looks = Number.NEGATIVE_INFINITY;

@@ -13,7 +13,7 @@ import { type Found, stillInScope } from "./find.js";
 import { expansionInput, gather, type Material } from "./material.js";
 import { askOnce } from "./one-call.js";
 import { patiently } from "./patiently.js";
-import { fromExcerpts, fromReply, readsOf, type RecallAnswer } from "./result.js";
+import { fromExcerpts, fromReply, readingOf, type RecallAnswer } from "./result.js";
 import {
   CHILD_TOOLS,
   RECALL_TIMING,
@@ -125,7 +125,7 @@ async function delegate(attempt: Attempt, host: SubagentHost): Promise<RecallAns
   });
   if (outcome.kind !== "answered") return withoutSubagent(attempt, outcome);
   assertOpen(attempt, grant.conversations);
-  return fromReply(outcome.reply, grants.reads(grant.id), "sub-agent", frame(attempt));
+  return fromReply(outcome.reply, grants.reading(grant.id), "sub-agent", frame(attempt));
 }
 
 async function withoutSubagent(
@@ -158,7 +158,7 @@ async function inProcess(attempt: Attempt, reason: string): Promise<RecallAnswer
   });
   assertOpen(attempt, material.conversations);
   return asked.kind === "answered"
-    ? fromReply(asked.reply, readsOf(material.excerpts), "in-process", frame(attempt, reason))
+    ? fromReply(asked.reply, readingOf(material), "in-process", frame(attempt, reason))
     : fromExcerpts(material, frame(attempt, `${reason}, and ${asked.reason}`));
 }
 
