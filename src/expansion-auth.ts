@@ -14,7 +14,7 @@ export interface GrantRequest {
   readonly conversations: readonly ConversationId[];
   /** Conversations that are the giver's own; the others must be in the grant it holds itself. */
   readonly own: readonly ConversationId[];
-  /** The giver's own grant, if it has one that holds. */
+  /** The giver's own grant, if it has one. */
   readonly parent: Grant | undefined;
   readonly tokenCap: number;
   readonly ttlMs: number;
@@ -28,20 +28,23 @@ const KEPT_MS = 7 * 24 * 3_600_000;
 
 /**
  * Makes a grant that is no wider than what the giver has: conversations a subset, cap and expiry no
- * greater. Undefined when nothing is left to give.
+ * greater. Undefined when nothing is left to give, or when the giver's own grant holds no longer.
  */
 export function issueGrant(
   stores: GrantStores,
   request: GrantRequest,
   now: number,
 ): Grant | undefined {
-  const { sessionKey, own, parent } = request;
+  const { sessionKey, own } = request;
   const { grants } = stores;
   const mine = new Set(own);
-  const given = new Set(parent?.conversations);
-  const conversations = request.conversations.filter((id) => mine.has(id) || given.has(id));
   return stores.db.transaction(() => {
     grants.deleteExpiredBefore(isoAt(now - KEPT_MS));
+    // It may have ended since the giver looked at it.
+    const parent = request.parent && grants.holding(request.parent.id, isoAt(now));
+    if (request.parent && !parent) return undefined;
+    const given = new Set(parent?.conversations);
+    const conversations = request.conversations.filter((id) => mine.has(id) || given.has(id));
     const tokenCap = parent
       ? Math.min(request.tokenCap, grants.remaining(parent.id))
       : request.tokenCap;
@@ -56,17 +59,23 @@ export function issueGrant(
 
 /** The grant of a session that holds now. */
 export function validGrant(
-  { grants }: GrantStores,
+  stores: GrantStores,
   sessionKey: string,
   now: number,
 ): Grant | undefined {
-  const grant = grants.latestOf(sessionKey);
-  return grant && stateOf(grant, now).kind === "valid" ? grant : undefined;
+  return heldGrant(stores, sessionKey, now).grant;
 }
 
-export function grantState({ grants }: GrantStores, sessionKey: string, now: number): GrantState {
+export interface HeldGrant {
+  readonly state: GrantState;
+  /** Present exactly where the state is valid. */
+  readonly grant: Grant | undefined;
+}
+
+export function heldGrant({ grants }: GrantStores, sessionKey: string, now: number): HeldGrant {
   const grant = grants.latestOf(sessionKey);
-  return grant ? stateOf(grant, now) : { kind: "none" };
+  const state: GrantState = grant ? stateOf(grant, now) : { kind: "none" };
+  return { state, grant: state.kind === "valid" ? grant : undefined };
 }
 
 function stateOf(grant: Grant, now: number): GrantState {
@@ -103,6 +112,11 @@ export function grantAllowance({ db, grants }: GrantStores, grant: string, now: 
         return taken;
       }),
   };
+}
+
+/** Told where an allowance does not give what was to be read. */
+export function notGiven(allowance: Allowance): string {
+  return `The grant of this sub-agent has ended, or the ${allowance.remaining()} tokens that it holds are too few: answer from what was read so far.`;
 }
 
 /** An allowance for one call; nobody asks later what it was spent on. */

@@ -1,8 +1,8 @@
 // What a caller may read: gathers what its grant and the stores say, and lets recall-scope.ts decide.
 // Also hands out what reading is counted against.
 
-import { type Allowance, grantAllowance, grantState, validGrant } from "./expansion-auth.js";
-import { decideScope, type Scope, type ScopeRequest } from "./recall-scope.js";
+import { type Allowance, grantAllowance, heldGrant, type HeldGrant } from "./expansion-auth.js";
+import { decideScope, type GrantState, type Scope, type ScopeRequest } from "./recall-scope.js";
 import { classifySession } from "./session-policy.js";
 import type { Grant } from "./store/grant-store.js";
 import type { Stores } from "./store/index.js";
@@ -34,20 +34,39 @@ export function openScope(
   request: ScopeRequest,
 ): OpenScope {
   const stores = deps.stores();
-  const scope = scopeFor(deps, stores, caller, request);
+  // Looked up once: what the grant opens is always counted against it.
+  const held = heldBy(stores, caller, deps.now());
+  const scope = decide(deps, stores, { caller, request, grant: held.state });
   if (scope.kind === "refused") throw new InputError(scope.reason);
-  const grant =
-    caller.kind === "session"
-      ? validGrant(stores, caller.session.sessionKey, deps.now())
-      : undefined;
-  return { ...scope, stores, grant, visible: new Set(scope.conversations) };
+  return { ...scope, stores, grant: held.grant, visible: new Set(scope.conversations) };
 }
 
 export function scopeFor(
-  { config, now }: ScopeDependencies,
+  deps: ScopeDependencies,
   stores: Stores,
   caller: RecallCaller,
   request: ScopeRequest,
+): Scope {
+  const grant = heldBy(stores, caller, deps.now()).state;
+  return decide(deps, stores, { caller, request, grant });
+}
+
+function heldBy(stores: Stores, caller: RecallCaller, now: number): HeldGrant {
+  return caller.kind === "session"
+    ? heldGrant(stores, caller.session.sessionKey, now)
+    : { state: { kind: "none" }, grant: undefined };
+}
+
+interface Asked {
+  readonly caller: RecallCaller;
+  readonly request: ScopeRequest;
+  readonly grant: GrantState;
+}
+
+function decide(
+  { config }: Pick<ScopeDependencies, "config">,
+  stores: Stores,
+  { caller, request, grant }: Asked,
 ): Scope {
   const settings = config();
   const visible = stores.recall.conversations();
@@ -64,7 +83,7 @@ export function scopeFor(
       agentId,
       sessionKey,
       class: classifySession(sessionKey, settings),
-      grant: grantState(stores, sessionKey, now()),
+      grant,
     },
     request,
     reach,

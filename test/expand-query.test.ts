@@ -112,6 +112,24 @@ describe("through a sub-agent", () => {
     expect(grants).toEqual([{ tokenCap: 700, conversations: [set.stored.id], isRandom: true }]);
   });
 
+  it("counts what it read again as often as it was read", async () => {
+    let once = 0;
+    const set = await setUp({
+      work: async (task, world) => {
+        const id = `msg_${set.stored.messages[5]}`;
+        const describeIt = () => world.call(task.sessionKey, "lcm_describe", { id });
+        await describeIt();
+        once = world.lcm.stores.grants.latestOf(task.sessionKey)!.tokensUsed;
+        await describeIt();
+        await describeIt();
+        return { status: "ok", reply: JSON.stringify({ answer: "filler", citedIds: [id] }) };
+      },
+    });
+    const answer = await ask(set);
+    expect(once).toBeGreaterThan(10);
+    expect(answer).toMatchObject({ via: "sub-agent", totalSourceTokens: 3 * once });
+  });
+
   it("drops what it cites without having read it, and says so", async () => {
     const set = await setUp({
       work: reader(([first]) => [first!, "sum_ffffffffffffffff", "msg_999", "nonsense"]),

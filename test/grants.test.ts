@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { issueGrant, revokeGrantsOf, validGrant } from "../src/expansion-auth.js";
 import { openLcm } from "../src/lcm.js";
 import type { ConversationId } from "../src/types.js";
-import { KEYS, RecallWorld } from "./support/recall-world.js";
+import { KEYS, RecallWorld, textOf } from "./support/recall-world.js";
 import { temporaryDirectory } from "./support/workspace.js";
 
 const CHILD = KEYS.child;
@@ -124,6 +124,22 @@ describe("a grant", () => {
     expect(validGrant(stores, GRANDCHILD, now)).toBeUndefined();
   });
 
+  it("is not made from one that has ended, or whose giver's has", () => {
+    const world = new RecallWorld();
+    const { stores } = world.lcm;
+    const now = world.host.now();
+    const ask = { conversations: ids(1), own: [], tokenCap: 80, ttlMs: 1_000 };
+    const parent = stores.grants.get(world.grant(CHILD, ids(1)))!;
+    const child = issueGrant(stores, { ...ask, sessionKey: GRANDCHILD, parent }, now)!;
+    const from = (giver: typeof parent, moment: number) =>
+      issueGrant(stores, { ...ask, sessionKey: KEYS.recall, parent: giver }, moment);
+    expect(from(child, now)).toBeDefined();
+    expect(from(child, now + 1_000)).toBeUndefined();
+    expect(from(parent, now + 60_000)).toBeUndefined();
+    revokeGrantsOf(stores, CHILD, now);
+    expect([from(parent, now), from(child, now)]).toEqual([undefined, undefined]);
+  });
+
   it("is forgotten a week after it ended, with what was read under it", () => {
     const world = new RecallWorld();
     const { grants, db } = world.lcm.stores;
@@ -206,6 +222,21 @@ describe("what is read under a grant", () => {
     expect(world.lcm.stores.grants.remaining(grant)).toBeLessThan(90);
     await describeFirst();
     expect(await describeFirst()).toMatch(/takes \d+ tokens and the grant .* holds \d+ more/);
+  });
+
+  it("is never shown uncounted when the grant expires between two looks at the clock", async () => {
+    for (const expiresAtLook of [1, 2, 3, 4]) {
+      let looks = Number.NEGATIVE_INFINITY;
+      const now = (): number => world.host.now() + (++looks >= expiresAtLook ? 200_000 : 0);
+      const world: RecallWorld = new RecallWorld({}, { now });
+      const { id, messages } = await world.store(KEYS.own, "the harbor code is 7391");
+      const grant = world.grant(CHILD, [id]);
+      const describeTool = world.tools(CHILD).find(({ name }) => name === "lcm_describe");
+      looks = 0;
+      const shown = textOf(await describeTool?.execute("call-1", { id: `msg_${messages[0]}` }));
+      const isCounted = world.lcm.stores.grants.remaining(grant) < 4_000;
+      expect([expiresAtLook, shown.includes("7391")]).toEqual([expiresAtLook, isCounted]);
+    }
   });
 
   it("is free for a sub-agent in its own conversation", async () => {

@@ -233,6 +233,29 @@ describe("a conversation that was deleted in the host", () => {
   });
 });
 
+describe("an item that may not be seen", () => {
+  it.each(["conversation", "agent"] as const)(
+    "is for lcm_describe as one that does not exist, with recallScope %s",
+    async (recallScope) => {
+      const world = new RecallWorld({ recallScope });
+      const own = await world.store(KEYS.own, "nothing");
+      await world.store(KEYS.child, "nothing");
+      world.grant(KEYS.recall, [own.id]);
+      const { leaf, messages } = await world.store(KEYS.foreign, SECRET);
+      const pairs = [
+        [leaf, "sum_ffffffffffffffff"],
+        [`msg_${messages[0]}`, "msg_999"],
+      ] as const;
+      for (const key of [KEYS.own, KEYS.child, KEYS.recall]) {
+        for (const [there, nowhere] of pairs) {
+          const tell = (id: string) => world.text(key, "lcm_describe", { id });
+          expect((await tell(there)).replaceAll(there, nowhere)).toBe(await tell(nowhere));
+        }
+      }
+    },
+  );
+});
+
 describe("sessions that the operator keeps out", () => {
   it("have no memory when they are ignored, and read their agent's when they are stateless", async () => {
     const world = new RecallWorld({

@@ -1,6 +1,6 @@
 // Looks for what may answer a question: the nodes the caller named, and what a search finds.
 
-import { coveringLeaves } from "../retrieval/describe.js";
+import { coveringLeaves, visibleMessages, visibleNodes } from "../retrieval/describe.js";
 import { parseItemId } from "../retrieval/item-id.js";
 import type { Hit, Search } from "../search/types.js";
 import type { ConversationId, MessageId, SummaryId } from "../types.js";
@@ -22,18 +22,25 @@ export interface Found extends Candidates {
 
 const MOST_HITS = 30;
 
-/** Throws an `InputError` that names each id which can not be used. */
+/**
+ * Throws an `InputError` that names each id which can not be used. The scope is opened again behind the
+ * search, because what may be read can have become less while it ran.
+ */
 export async function findCandidates(
   search: Search,
-  scope: OpenScope,
+  open: () => OpenScope,
   { ids, query }: FindRequest,
   signal?: AbortSignal,
 ): Promise<Found> {
-  const named = readIds(scope, ids);
-  const { hits, stopped } =
+  const before = open();
+  readIds(before, ids);
+  const { found, stopped } =
     query === undefined
-      ? { hits: [], stopped: undefined }
-      : await searchFor(search, scope, query, signal);
+      ? { found: [], stopped: undefined }
+      : await searchFor(search, before, query, signal);
+  const scope = open();
+  const named = readIds(scope, ids);
+  const hits = found.filter(({ conversationId }) => scope.visible.has(conversationId));
   const plan = planCandidates({ named: named.named, hits, leafOf: leavesOf(scope, hits) });
   const messages = [...new Set([...named.messages, ...plan.messages])];
   return { ...plan, messages, hits, stopped };
@@ -41,10 +48,10 @@ export async function findCandidates(
 
 async function searchFor(
   search: Search,
-  { conversations, visible }: OpenScope,
+  { conversations }: OpenScope,
   query: string,
   signal: AbortSignal | undefined,
-): Promise<{ hits: Hit[]; stopped: string | undefined }> {
+): Promise<{ found: readonly Hit[]; stopped: string | undefined }> {
   const answer = await search.run(
     {
       pattern: query,
@@ -57,8 +64,18 @@ async function searchFor(
     signal,
   );
   if (answer.kind === "refused") throw new InputError(answer.reason);
-  const hits = answer.hits.filter(({ conversationId }) => visible.has(conversationId));
-  return { hits, stopped: answer.stopped };
+  return { found: answer.hits, stopped: answer.stopped };
+}
+
+/** What may still be read of it. */
+export function stillInScope({ stores, visible }: OpenScope, found: Found): Found {
+  const open = new Set<MessageId | SummaryId>();
+  for (const { id } of visibleMessages(stores, found.messages, visible)) open.add(id);
+  for (const { id } of visibleNodes(stores, found.summaries, visible)) open.add(id);
+  const messages = found.messages.filter((id) => open.has(id));
+  const summaries = found.summaries.filter((id) => open.has(id));
+  const hits = found.hits.filter(({ conversationId }) => visible.has(conversationId));
+  return { ...found, messages, summaries, hits };
 }
 
 function leavesOf({ stores, visible }: OpenScope, hits: readonly Hit[]): Map<MessageId, SummaryId> {

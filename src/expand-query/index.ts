@@ -1,18 +1,19 @@
 // Answers one question from what is beneath summaries: through a sub-agent where the host starts one,
 // else with one bounded model call, else with the excerpts themselves.
 
+import { InputError } from "../errors.js";
 import { type Allowance, grantAllowance, OwnAllowance } from "../expansion-auth.js";
 import { decideExpansion, type ExpansionDecision } from "../expansion-policy.js";
 import type { OpenScope } from "../open-scope.js";
 import type { RecallDependencies } from "../recall-dependencies.js";
 import { isoAt, timeFormat } from "../time-format.js";
-import type { SubagentHost } from "../types.js";
+import type { ConversationId, SubagentHost } from "../types.js";
 import { brief, conversationsOf } from "./briefing.js";
-import type { Found } from "./find.js";
+import { type Found, stillInScope } from "./find.js";
 import { expansionInput, gather, type Material } from "./material.js";
 import { askOnce } from "./one-call.js";
 import { patiently } from "./patiently.js";
-import { fromExcerpts, fromReply, readsOf, type RecallAnswer } from "./result.js";
+import { fromExcerpts, fromReply, readingOf, type RecallAnswer } from "./result.js";
 import {
   CHILD_TOOLS,
   RECALL_TIMING,
@@ -26,7 +27,8 @@ export type { RecallAnswer } from "./result.js";
 
 export interface RecallRequest extends Question {
   readonly agentId: string;
-  readonly scope: OpenScope;
+  /** Opened again for each look: what may be read can become less meanwhile. */
+  readonly open: () => OpenScope;
   readonly found: Found;
   readonly signal?: AbortSignal | undefined;
 }
@@ -68,13 +70,31 @@ export async function recall(
   }
 }
 
-function decide(deps: RecallDependencies, { scope, found, prompt }: RecallRequest) {
+function decide(deps: RecallDependencies, request: RecallRequest) {
+  const { scope, found } = readable(request);
   const held = scope.grant
     ? scope.stores.grants.remaining(scope.grant.id)
     : Number.POSITIVE_INFINITY;
   const tokenCap = Math.min(deps.config().maxExpandTokens, held);
-  const decision = decideExpansion(expansionInput(scope, found, prompt, tokenCap));
+  const decision = decideExpansion(expansionInput(scope, found, request.prompt, tokenCap));
   return { tokenCap, decision };
+}
+
+const GONE =
+  "What was found can not be read any more: its conversation was deleted, or the grant that opened it has ended. Send the question again to look at what is left.";
+
+/** What may be read now of what was found. */
+function readable({ open, found }: RecallRequest): { scope: OpenScope; found: Found } {
+  const scope = open();
+  const left = stillInScope(scope, found);
+  if (left.summaries.length + left.messages.length === 0) throw new InputError(GONE);
+  return { scope, found: left };
+}
+
+/** An answer is told only while all that it may rest on can be read. */
+function assertOpen({ open }: RecallRequest, conversations: readonly ConversationId[]): void {
+  const { visible } = open();
+  if (!conversations.every((id) => visible.has(id))) throw new InputError(GONE);
 }
 
 async function answerIt(attempt: Attempt): Promise<RecallAnswer> {
@@ -85,12 +105,14 @@ async function answerIt(attempt: Attempt): Promise<RecallAnswer> {
 }
 
 async function delegate(attempt: Attempt, host: SubagentHost): Promise<RecallAnswer> {
-  const { deps, scope, over: signal, left, cleanUpMs } = attempt;
+  const { deps, over: signal, left, cleanUpMs } = attempt;
   const sessionKey = recallSessionKey(attempt.agentId);
   const time = timeFormat(deps.config().timezone);
-  const briefing = await patiently(() => brief({ ...attempt, sessionKey, time }, deps.now()));
+  const briefing = await patiently(() =>
+    brief({ ...attempt, ...readable(attempt), sessionKey, time }, deps.now()),
+  );
   if (!briefing) return inProcess(attempt, "the grant of this session holds no more tokens");
-  const { grants } = scope.stores;
+  const { grants } = deps.stores();
   const { grant, message } = briefing;
   const outcome = await runSubagent({
     host,
@@ -101,9 +123,9 @@ async function delegate(attempt: Attempt, host: SubagentHost): Promise<RecallAns
     revoke: () => patiently(() => grants.revoke(grant.id, isoAt(deps.now()))),
     log: deps.log,
   });
-  return outcome.kind === "answered"
-    ? fromReply(outcome.reply, grants.reads(grant.id), "sub-agent", frame(attempt))
-    : withoutSubagent(attempt, outcome);
+  if (outcome.kind !== "answered") return withoutSubagent(attempt, outcome);
+  assertOpen(attempt, grant.conversations);
+  return fromReply(outcome.reply, grants.reading(grant.id), "sub-agent", frame(attempt));
 }
 
 async function withoutSubagent(
@@ -123,34 +145,44 @@ async function withoutSubagent(
 }
 
 async function inProcess(attempt: Attempt, reason: string): Promise<RecallAnswer> {
-  const { deps, scope, found, over: signal, left } = attempt;
+  const { deps, over: signal, left } = attempt;
   const material = await readSources(attempt);
-  const [conversationId] = conversationsOf(scope, found);
+  const [conversationId] = material.conversations;
   if (conversationId === undefined) return fromExcerpts(material, frame(attempt, reason));
-  const asked = await askOnce(deps, scope.stores, {
+  const asked = await askOnce(deps, deps.stores(), {
     ...attempt,
     conversationId,
     excerpts: material.excerpts,
     signal,
     left: left(),
   });
+  assertOpen(attempt, material.conversations);
   return asked.kind === "answered"
-    ? fromReply(asked.reply, readsOf(material.excerpts), "in-process", frame(attempt, reason))
+    ? fromReply(asked.reply, readingOf(material), "in-process", frame(attempt, reason))
     : fromExcerpts(material, frame(attempt, `${reason}, and ${asked.reason}`));
 }
 
-const NOTHING: Material = { excerpts: [], tokens: 0, isCut: false };
+interface Sources extends Material {
+  readonly conversations: readonly ConversationId[];
+}
+
+const NOTHING: Sources = { excerpts: [], tokens: 0, isCut: false, conversations: [] };
 
 /** Nobody waits for what was stopped, and nothing is counted for it. */
-async function readSources(attempt: Attempt): Promise<Material> {
-  const { deps, scope, found, decision, signal } = attempt;
+async function readSources(attempt: Attempt): Promise<Sources> {
+  const { deps, decision, signal } = attempt;
   if (signal?.aborted) return NOTHING;
   const time = timeFormat(deps.config().timezone);
-  return patiently(() => gather(scope, found, decision, { allowance: allowanceOf(attempt), time }));
+  return patiently(() => {
+    const { scope, found } = readable(attempt);
+    const allowance = allowanceOf(attempt, scope);
+    const material = gather(scope, found, decision, { allowance, time });
+    return { ...material, conversations: conversationsOf(scope, found) };
+  });
 }
 
 /** Counted against the caller's own grant where it has one. */
-function allowanceOf({ deps, scope, tokenCap }: Attempt): Allowance {
+function allowanceOf({ deps, tokenCap }: Attempt, scope: OpenScope): Allowance {
   const own = new OwnAllowance(tokenCap);
   if (!scope.grant) return own;
   const granted = grantAllowance(scope.stores, scope.grant.id, deps.now);

@@ -1,7 +1,8 @@
 // What an answer can be made from without a sub-agent: the messages that were found with their
 // neighbors, then what is beneath the candidates, as much as may be read.
 
-import type { Allowance } from "../expansion-auth.js";
+import { InputError } from "../errors.js";
+import { type Allowance, notGiven } from "../expansion-auth.js";
 import type { ExpansionDecision, ExpansionQuestion } from "../expansion-policy.js";
 import { coveringLeaves, visibleMessages } from "../retrieval/describe.js";
 import { type ExpandedItem, walk } from "../retrieval/expand.js";
@@ -53,7 +54,8 @@ export function gather(
     time,
   });
   const taken = allowance.take(excerpts.map((one) => ({ itemId: one.ref, tokens: one.tokens })));
-  return taken ? { excerpts, tokens, isCut } : { excerpts: [], tokens: 0, isCut: true };
+  if (!taken) throw new InputError(notGiven(allowance));
+  return { excerpts, tokens, isCut };
 }
 
 function* itemsOf(

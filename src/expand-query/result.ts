@@ -1,7 +1,7 @@
 // What a question is answered with, whichever way the answer came. Pure.
 
 import type { ExpansionDecision } from "../expansion-policy.js";
-import type { Read } from "../store/grant-store.js";
+import type { Reading } from "../store/grant-store.js";
 import { checkCitations, limitAnswer, readAnswer } from "./answer.js";
 import type { Material } from "./material.js";
 
@@ -30,19 +30,19 @@ const MOST_CHARACTERS = 12_000;
 /** From what a model replied: its citations checked against what was read. */
 export function fromReply(
   reply: string,
-  reads: readonly Read[],
+  reading: Reading,
   via: "sub-agent" | "in-process",
   frame: AnswerFrame,
 ): RecallAnswer {
   const read = readAnswer(reply);
-  const known = new Set(reads.map(({ itemId }) => itemId));
+  const known = new Set(reading.reads.map(({ itemId }) => itemId));
   const { cited, dropped } = checkCitations(read.citedIds, (id) => known.has(id));
   const limited = limit(read.answer, frame);
   return {
     answer: limited.text,
     citedIds: cited,
     droppedIds: dropped,
-    ...counted(reads),
+    ...counted(reading),
     truncated: limited.isCut || read.isPartial,
     via,
     route: frame.route,
@@ -51,13 +51,14 @@ export function fromReply(
 }
 
 /** The excerpts themselves, each citing what it is. */
-export function fromExcerpts({ excerpts, isCut }: Material, frame: AnswerFrame): RecallAnswer {
+export function fromExcerpts(material: Material, frame: AnswerFrame): RecallAnswer {
+  const { excerpts, isCut } = material;
   const limited = limit(excerpts.map(({ text }) => text).join("\n\n"), frame);
   return {
     answer: limited.text,
     citedIds: excerpts.map(({ ref }) => ref).filter((ref) => limited.text.includes(`[${ref}]`)),
     droppedIds: [],
-    ...counted(readsOf(excerpts)),
+    ...counted(readingOf(material)),
     truncated: limited.isCut || isCut,
     via: "excerpts",
     route: frame.route,
@@ -65,18 +66,15 @@ export function fromExcerpts({ excerpts, isCut }: Material, frame: AnswerFrame):
   };
 }
 
-export function readsOf(excerpts: Material["excerpts"]): Read[] {
-  return excerpts.map(({ ref, tokens }) => ({ itemId: ref, tokens }));
+export function readingOf({ excerpts, tokens }: Material): Reading {
+  return { reads: excerpts.map((one) => ({ itemId: one.ref, tokens: one.tokens })), tokens };
 }
 
 function limit(text: string, { maxTokens }: AnswerFrame) {
   return limitAnswer(text, { tokens: maxTokens, characters: MOST_CHARACTERS });
 }
 
-function counted(reads: readonly Read[]) {
+function counted({ reads, tokens: totalSourceTokens }: Reading) {
   const summaries = reads.filter(({ itemId, tokens }) => tokens > 0 && itemId.startsWith("sum_"));
-  return {
-    expandedSummaryCount: summaries.length,
-    totalSourceTokens: reads.reduce((sum, { tokens }) => sum + tokens, 0),
-  };
+  return { expandedSummaryCount: summaries.length, totalSourceTokens };
 }

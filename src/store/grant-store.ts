@@ -27,6 +27,12 @@ export interface Read {
   readonly tokens: number;
 }
 
+export interface Reading {
+  readonly reads: readonly Read[];
+  /** Counted for all of them; what was read twice was counted twice. */
+  readonly tokens: number;
+}
+
 const GRANT = `grant_id AS id, parent_grant_id AS parentId, session_key AS sessionKey,
   conversation_ids AS conversations, token_cap AS tokenCap, tokens_used AS tokensUsed,
   expires_at AS expiresAt, revoked_at AS revokedAt, created_at AS createdAt`;
@@ -63,6 +69,18 @@ export class GrantStore {
 
   get(id: string): Grant | undefined {
     return this.#one(`SELECT ${GRANT} FROM expansion_grants WHERE grant_id = ?`, id);
+  }
+
+  /** A grant that neither ended nor was made from one that did. */
+  holding(id: string, now: string): Grant | undefined {
+    const ended = this.#db.get(
+      `${CHAIN}
+       SELECT 1 FROM chain JOIN expansion_grants g ON g.grant_id = chain.id
+       WHERE g.revoked_at IS NOT NULL OR g.expires_at <= ?2 LIMIT 1`,
+      id,
+      now,
+    );
+    return ended ? undefined : this.get(id);
   }
 
   /** The newest grant of a session, whether it still holds or not. */
@@ -114,11 +132,13 @@ export class GrantStore {
     );
   }
 
-  reads(id: string): Read[] {
-    return this.#db.all<Read>(
+  /** What was read under a grant. */
+  reading(id: string): Reading {
+    const reads = this.#db.all<Read>(
       "SELECT item_id AS itemId, tokens FROM expansion_reads WHERE grant_id = ? ORDER BY item_id",
       id,
     );
+    return { reads, tokens: this.get(id)?.tokensUsed ?? 0 };
   }
 
   /** With every grant that was made from it. */

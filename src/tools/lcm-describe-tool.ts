@@ -120,7 +120,7 @@ function missing({ text }: ItemId): string {
   return `There is no ${text}. Check the id against lcm_grep or the summaries in your context; ids are never reused.`;
 }
 
-/** Says how to reach it only when the caller may. */
+/** Says how to reach it only when the caller may; else nobody learns from it that the item exists. */
 function elsewhere(
   deps: RecallDependencies,
   caller: RecallCaller,
@@ -128,9 +128,8 @@ function elsewhere(
   item: ItemId,
   conversation: ConversationId,
 ): string {
-  if (!stores.recall.conversations().some(({ id }) => id === conversation)) return missing(item);
   const wider = scopeFor(deps, stores, caller, { kind: "one", conversation });
   return wider.kind === "refused"
-    ? `${item.text} can not be read from here. ${wider.reason}`
+    ? missing(item)
     : `${item.text} is not in ${label}: send conversationId: ${conversation} or allConversations: true.`;
 }

@@ -66,10 +66,11 @@ async function expandQuery(
       'lcm_expand_query needs query, for example query: "database port", or summaryIds to look beneath.',
     );
   }
-  const scope = openScope(deps, caller, scopeRequest(params));
+  const open = () => openScope(deps, caller, scopeRequest(params));
+  const scope = open();
   if (scope.conversations.length === 0)
     return nothing(`There is nothing to search: ${scope.label}.`);
-  const found = await findCandidates(deps.search, scope, { ids, query }, signal);
+  const found = await findCandidates(deps.search, open, { ids, query }, signal);
   if (found.summaries.length === 0 && found.messages.length === 0) {
     const stopped = found.stopped === undefined ? "" : ` ${found.stopped}`;
     const wider = scope.canWiden ? ", or allConversations: true" : "";
@@ -78,7 +79,7 @@ async function expandQuery(
     );
   }
   const agentId = caller.kind === "session" ? caller.session.agentId : (caller.agentId ?? "main");
-  const recalled = await recall(deps, { prompt, maxTokens, agentId, scope, found, signal });
+  const recalled = await recall(deps, { prompt, maxTokens, agentId, open, found, signal });
   if (!recalled) throw new InputError("The question was stopped before it was answered.");
   return answer(render(recalled), recalled);
 }

@@ -5,10 +5,11 @@ import { Type } from "@sinclair/typebox";
 import { decideExpansion } from "../expansion-policy.js";
 import { retryWhileBusy } from "../db/connection.js";
 import { type Allowance, COUNTING_BUSY_MS, grantAllowance } from "../expansion-auth.js";
-import { findCandidates } from "../expand-query/find.js";
+import { findCandidates, type Found, stillInScope } from "../expand-query/find.js";
 import { expansionInput } from "../expand-query/material.js";
 import { after, walk } from "../retrieval/expand.js";
 import { type Cutting, fill } from "../retrieval/expand-text.js";
+import type { Grant } from "../store/grant-store.js";
 import { timeFormat } from "../time-format.js";
 import type { RecallDependencies } from "../recall-dependencies.js";
 import { SCOPE_PARAMETERS, scopeRequest } from "./lcm-conversation-scope.js";
@@ -82,10 +83,35 @@ async function expand(
     );
   }
   const asked = readLimits(params);
+  const open = (): UnderGrant => underGrant(deps, caller, params);
+  const found = await findCandidates(deps.search, open, { ids, query }, signal);
+  const read = () => expandFound(deps, open(), found, { ...asked, ids, query });
+  return retryWhileBusy(read, COUNTING_BUSY_MS);
+}
+
+interface UnderGrant extends OpenScope {
+  readonly grant: Grant;
+}
+
+function underGrant(deps: RecallDependencies, caller: RecallCaller, params: Params): UnderGrant {
   const scope = openScope(deps, caller, scopeRequest(params));
   if (!scope.grant) throw new InputError(NO_GRANT);
+  return { ...scope, grant: scope.grant };
+}
+
+interface Asked extends Limits {
+  readonly ids: readonly string[];
+  readonly query: string | undefined;
+}
+
+function expandFound(
+  deps: RecallDependencies,
+  scope: UnderGrant,
+  candidates: Found,
+  { ids, query, ...asked }: Asked,
+): ToolResult {
   const allowance = grantAllowance(scope.stores, scope.grant.id, deps.now);
-  const found = await findCandidates(deps.search, scope, { ids, query }, signal);
+  const found = stillInScope(scope, candidates);
   if (found.summaries.length === 0) {
     const direct = found.messages.map((id) => `msg_${id}`).join(", ");
     throw new InputError(
@@ -110,7 +136,7 @@ async function expand(
     visible: scope.visible,
   });
   const cutting = fill(after(items, asked.cursor), room, style);
-  await retryWhileBusy(() => charge(allowance, cutting), COUNTING_BUSY_MS);
+  charge(allowance, cutting);
   return report(scope, found.summaries, cutting, { asked, allowance });
 }
 

@@ -3,9 +3,9 @@
 import { Type } from "@sinclair/typebox";
 import { messageRef } from "../assembler/forms.js";
 import { retryWhileBusy } from "../db/connection.js";
-import { COUNTING_BUSY_MS } from "../expansion-auth.js";
+import { COUNTING_BUSY_MS, notGiven } from "../expansion-auth.js";
 import type { Hit, SearchAnswer, SearchRequest } from "../search/types.js";
-import { timeFormat } from "../time-format.js";
+import { type TimeFormat, timeFormat } from "../time-format.js";
 import type { RecallDependencies } from "../recall-dependencies.js";
 import { SCOPE_PARAMETERS, scopeRequest } from "./lcm-conversation-scope.js";
 import { answer, guarded, oneOf, type Tool, type ToolResult } from "./common.js";
@@ -88,13 +88,38 @@ async function grep(
   const request = { ...asked, conversations: scope.conversations, cursor: place.cursor };
   const found = await deps.search.run(request, signal);
   if (found.kind === "refused") throw new InputError(found.reason);
+  // What may be read can have become less while the search ran.
+  const tell = () =>
+    tellMatches(deps, openScope(deps, caller, scopeRequest(params)), {
+      request,
+      found,
+      place,
+      time,
+    });
+  return retryWhileBusy(tell, COUNTING_BUSY_MS);
+}
+
+type FoundHits = Extract<SearchAnswer, { kind: "found" }>;
+
+interface Searched {
+  readonly request: SearchRequest;
+  readonly found: FoundHits;
+  readonly place: Place;
+  readonly time: TimeFormat;
+}
+
+function tellMatches(
+  deps: RecallDependencies,
+  scope: OpenScope,
+  { request, found, place, time }: Searched,
+): ToolResult {
   const hits = visibleHits(found.hits, scope).slice(place.skip);
   if (hits.length === 0)
     return answer(nothingFound(request, scope, found, place), noMatches(found));
   const page = renderHits({ hits, summaries: coveringSummaries(hits, scope), time });
   const next = nextPlace(place, page.count, hits.length, found.cursor);
   const shownHits = hits.slice(0, page.count);
-  await retryWhileBusy(() => noteReads(deps, scope, shownHits), COUNTING_BUSY_MS);
+  noteReads(deps, scope, shownHits);
   const text = [
     headline(request, scope, page.count),
     page.text,
@@ -108,10 +133,7 @@ async function grep(
   });
 }
 
-function readRequest(
-  params: Params,
-  time: ReturnType<typeof timeFormat>,
-): Omit<SearchRequest, "conversations"> {
+function readRequest(params: Params, time: TimeFormat): Omit<SearchRequest, "conversations"> {
   const pattern = params.requiredText(
     "pattern",
     'pattern: "deployment" or pattern: "config\\\\.\\\\w+"',
@@ -178,12 +200,12 @@ function coveringSummaries(hits: readonly Hit[], { stores, visible }: OpenScope)
 
 function noteReads(deps: RecallDependencies, scope: OpenScope, hits: readonly Hit[]): void {
   for (const [conversation, own] of Map.groupBy(hits, ({ conversationId }) => conversationId)) {
-    allowanceFor(scope, conversation, deps.now)?.take(
-      own.map((hit) => ({
-        itemId: hit.type === "message" ? messageRef(hit.id) : hit.id,
-        tokens: 0,
-      })),
-    );
+    const allowance = allowanceFor(scope, conversation, deps.now);
+    const reads = own.map((hit) => ({
+      itemId: hit.type === "message" ? messageRef(hit.id) : hit.id,
+      tokens: 0,
+    }));
+    if (allowance && !allowance.take(reads)) throw new InputError(notGiven(allowance));
   }
 }
 
@@ -220,7 +242,7 @@ function nothingStored({ label, canWiden }: OpenScope): string {
   return `There is nothing to search: ${label}.${wider}`;
 }
 
-function noMatches(found: Extract<SearchAnswer, { kind: "found" }>) {
+function noMatches(found: FoundHits) {
   return {
     matches: [],
     ...(found.cursor === undefined ? {} : { cursor: `0~${found.cursor}` }),
@@ -231,7 +253,7 @@ function noMatches(found: Extract<SearchAnswer, { kind: "found" }>) {
 function nothingFound(
   request: SearchRequest,
   scope: OpenScope,
-  found: Extract<SearchAnswer, { kind: "found" }>,
+  found: FoundHits,
   place: Place,
 ): string {
   const what =
