@@ -138,6 +138,17 @@ describe("hits", () => {
     expect(await talk.find("heron", { scope: "summaries" })).toEqual([leaf]);
   });
 
+  it.each(["full_text", "regex"] as const)("leave superseded summaries out: %s", async (mode) => {
+    const talk = new Talk();
+    const id = talk.user("nothing");
+    const old = talk.summary("heron, quoted", [id]);
+    const better = talk.summary("heron, told", [id]);
+    expect(await talk.find("heron", { mode })).toHaveLength(2);
+    talk.lcm.stores.summaries.supersede(old, better, "test", "2026-11-18T09:00:00.000Z");
+    expect(await talk.find("heron", { mode })).toEqual([better]);
+    expect(await talk.find("heron", { mode, since: "2026-01-01T00:00:00.000Z" })).toEqual([better]);
+  });
+
   it("are of the conversations that were asked for", async () => {
     const talk = new Talk();
     const ids = Array.from({ length: 20 }, (_, index) =>

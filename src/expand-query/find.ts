@@ -1,6 +1,6 @@
 // Looks for what may answer a question: the nodes the caller named, and what a search finds.
 
-import { coveringLeaves } from "../retrieval/describe.js";
+import { coveringLeaves, currentNodes } from "../retrieval/describe.js";
 import { parseItemId } from "../retrieval/item-id.js";
 import type { Hit, Search } from "../search/types.js";
 import type { ConversationId, MessageId, SummaryId } from "../types.js";
@@ -34,7 +34,12 @@ export async function findCandidates(
     query === undefined
       ? { hits: [], stopped: undefined }
       : await searchFor(search, scope, query, signal);
-  const plan = planCandidates({ named: named.named, hits, leafOf: leavesOf(scope, hits) });
+  const plan = planCandidates({
+    named: named.named,
+    hits,
+    leafOf: leavesOf(scope, hits),
+    current: (nodes) => currentNodes(scope.stores, nodes),
+  });
   const messages = [...new Set([...named.messages, ...plan.messages])];
   return { ...plan, messages, hits, stopped };
 }

@@ -109,7 +109,7 @@ async function expand(
     maxDepth: depth,
     visible: scope.visible,
   });
-  const cutting = fill(after(items, asked.cursor), room, style);
+  const cutting = fill(after(scope.stores, items, asked.cursor), room, style);
   await retryWhileBusy(() => charge(allowance, cutting), COUNTING_BUSY_MS);
   return report(scope, found.summaries, cutting, { asked, allowance });
 }
