@@ -313,6 +313,18 @@ describe("wrong input", () => {
   });
 });
 
+describe("a call that is aborted", () => {
+  it("says so, and does not blame the memory", async () => {
+    const run = (_request: unknown, signal?: AbortSignal): Promise<never> =>
+      Promise.reject(signal?.reason as Error);
+    const world = new RecallWorld({}, { search: { run, close: async () => {} } });
+    await world.store(KEYS.own, "nothing");
+    const tool = world.tools(KEYS.own).find(({ name }) => name === "lcm_grep")!;
+    const result = await tool.execute("call-1", { pattern: "nothing" }, AbortSignal.abort());
+    expect(errorOf(result)).toMatch(/was stopped before it had an answer/);
+  });
+});
+
 describe("the state of the database", () => {
   const calls: readonly [ToolName, object][] = [
     ["lcm_grep", { pattern: "a" }],

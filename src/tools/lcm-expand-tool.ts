@@ -62,8 +62,11 @@ export function expandTool(deps: RecallDependencies, caller: RecallCaller): Tool
     description: DESCRIPTION,
     parameters,
     execute: (_callId, raw, signal) =>
-      guarded(deps, "lcm_expand", () =>
-        expand(deps, caller, new Params(raw, "lcm_expand"), signal),
+      guarded(
+        deps,
+        "lcm_expand",
+        () => expand(deps, caller, new Params(raw, "lcm_expand"), signal),
+        signal,
       ),
   };
 }
