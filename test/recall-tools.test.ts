@@ -203,6 +203,16 @@ describe("wrong input", () => {
       { pattern: "a", since: "yesterday" },
       /since is "yesterday" but must be an ISO time/,
     ],
+    [
+      "lcm_grep",
+      { pattern: "a", since: "0000-01-01" },
+      /since is "0000-01-01" but must be an ISO time/,
+    ],
+    [
+      "lcm_grep",
+      { pattern: "a", before: "2026-02-30" },
+      /before is "2026-02-30" but must be an ISO time/,
+    ],
     ["lcm_grep", { pattern: "a", before: 5 }, /before is 5 but must be an ISO time/],
     [
       "lcm_grep",
