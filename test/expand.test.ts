@@ -144,6 +144,16 @@ describe("lcm_expand", () => {
     expect(text).toContain("PLANTED-2");
   });
 
+  it("says why a search stopped that found nothing", async () => {
+    const world = new RecallWorld();
+    const { id } = await world.store(KEYS.own, "nothing");
+    world.grant(KEYS.recall, [id]);
+    world.search.stopped = "Another search was still running.";
+    expect(await world.text(KEYS.recall, "lcm_expand", { query: "zebra" })).toContain(
+      "Another search was still running.",
+    );
+  });
+
   it("reads what stands for a superseded node now, however it is reached, and only once", async () => {
     const world = new RecallWorld();
     const stored = await world.store(KEYS.own, "harbor");

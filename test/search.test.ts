@@ -244,6 +244,18 @@ describe("a cursor", () => {
     }
   });
 
+  it("goes on when a conversation appears between two pages", async () => {
+    const talk = new Talk();
+    const [older, newer] = talk.addAll(["heron", "heron"]);
+    for (const mode of ["full_text", "regex"] as const) {
+      const first = await talk.ask("heron", { limit: 1, mode });
+      expect(hitsOf(first).map(({ id }) => id)).toEqual([newer]);
+      const cursor = first.kind === "found" ? first.cursor : undefined;
+      const conversations = [talk.conversation(), talk.conversation(`new-${mode}`)];
+      expect(await talk.find("heron", { limit: 1, mode, cursor, conversations })).toEqual([older]);
+    }
+  });
+
   it("of another search is refused", async () => {
     const talk = new Talk();
     talk.addAll(["heron", "heron"]);

@@ -67,12 +67,14 @@ function isCount(value: unknown): value is number {
 export const FOREIGN_CURSOR =
   "This cursor belongs to another search: repeat the search it came from with nothing else changed, or leave the cursor out to begin anew.";
 
-/** The limit may change from page to page. */
+/**
+ * The limit may change from page to page. So may the conversations: each page looks at those that the
+ * caller may see when it asks for it.
+ */
 function fingerprint(request: SearchRequest): string {
-  const { pattern, mode, scope, conversations, since = null, before = null, sort } = request;
-  const searched = [...conversations].sort((one, other) => one - other);
+  const { pattern, mode, scope, since = null, before = null, sort } = request;
   return createHash("sha256")
-    .update(JSON.stringify([pattern, mode, scope, searched, since, before, sort]))
+    .update(JSON.stringify([pattern, mode, scope, since, before, sort]))
     .digest("base64url")
     .slice(0, 12);
 }

@@ -90,10 +90,11 @@ async function expand(
   const allowance = grantAllowance(scope.stores, scope.grant.id, deps.now);
   const found = await findCandidates(deps.search, scope, { ids, query }, signal);
   if (found.summaries.length === 0) {
+    const stopped = found.stopped === undefined ? "" : ` ${found.stopped}`;
     const direct = found.messages.map((id) => `msg_${id}`).join(", ");
     throw new InputError(
       direct === ""
-        ? `No summary was found for ${shown(query)} in ${scope.label}. Try other words, or lcm_grep.`
+        ? `No summary was found for ${shown(query)} in ${scope.label}.${stopped} Try other words, or lcm_grep.`
         : `No summary covers what was found. Read it with lcm_describe: ${direct}.`,
     );
   }
