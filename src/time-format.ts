@@ -70,7 +70,7 @@ function readWall(formatter: Intl.DateTimeFormat, iso: string): Wall | undefined
     formatter.formatToParts(date).map(({ type, value }) => [type, value]),
   );
   return {
-    date: `${parts["year"]}-${parts["month"]}-${parts["day"]}`,
+    date: `${parts["year"]?.padStart(4, "0")}-${parts["month"]}-${parts["day"]}`,
     minute: `${parts["hour"]}:${parts["minute"]}`,
     second: String(parts["second"]),
     zone: String(parts["timeZoneName"]),
@@ -87,23 +87,42 @@ function formatRange(start: Wall, end: Wall): string {
     : `${from}–${end.minute} ${end.zone}`;
 }
 
-const ISO = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/i;
+const ISO =
+  /^[1-9]\d{3}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/i;
 
-/** A guess is put right by what the wall shows at it; twice, for clocks that change in between. */
+/** Stored times are compared as text, which holds for years of four digits alone. */
+const FOUR_DIGITS = /^\d{4}-/;
+
+function isDay(date: string): boolean {
+  const midnight = Date.parse(`${date}T00:00Z`);
+  return !Number.isNaN(midnight) && isoAt(midnight).startsWith(date);
+}
+
 function instant(written: string, local: (iso: string) => string): string | undefined {
   const match = ISO.exec(written);
-  if (!match) return undefined;
+  if (!match || !isDay(written.slice(0, 10))) return undefined;
   const text = written.replace(" ", "T").toUpperCase();
   const isBare = match[1] === undefined;
   const meant = Date.parse(isBare ? `${text.length === 10 ? `${text}T00:00` : text}Z` : text);
   if (Number.isNaN(meant)) return undefined;
-  if (!isBare) return isoAt(meant);
+  const moment = isBare ? onWall(meant, local) : meant;
+  if (Number.isNaN(moment)) return undefined;
+  const stored = isoAt(moment);
+  return FOUR_DIGITS.test(stored) ? stored : undefined;
+}
+
+/**
+ * A guess is put right by what the wall shows at it; twice, for clocks that change in between. NaN where
+ * the wall shows a year that is not written with four digits.
+ */
+function onWall(meant: number, local: (iso: string) => string): number {
   let moment = meant;
   for (let round = 0; round < 2; round += 1) {
+    if (Number.isNaN(moment)) return moment;
     const seconds = Math.floor(moment / 1_000) * 1_000;
     moment = meant - (Date.parse(`${local(isoAt(seconds))}Z`) - seconds);
   }
-  return isoAt(moment);
+  return moment;
 }
 
 /** Walks back: no zone is described by a fixed offset, and a day may have 23, 24 or 25 hours. */

@@ -144,6 +144,36 @@ describe("lcm_expand", () => {
     expect(text).toContain("PLANTED-2");
   });
 
+  it("says why a search stopped that found nothing", async () => {
+    const world = new RecallWorld();
+    const { id } = await world.store(KEYS.own, "nothing");
+    world.grant(KEYS.recall, [id]);
+    world.search.stopped = "Another search was still running.";
+    expect(await world.text(KEYS.recall, "lcm_expand", { query: "zebra" })).toContain(
+      "Another search was still running.",
+    );
+  });
+
+  it("reads what stands for a superseded node now, however it is reached, and only once", async () => {
+    const world = new RecallWorld();
+    const stored = await world.store(KEYS.own, "harbor");
+    const { id, leaf, messages } = stored;
+    const better = world.leaf(id, messages, "Better harbor");
+    const over = world.condensed(stored, [leaf, better], "Over both");
+    world.lcm.stores.summaries.supersede(leaf, better, "test", "2026-11-18T09:00:00.000Z");
+    world.grant(KEYS.recall, [id], { tokenCap: 100_000 });
+    const read = async (params: object): Promise<readonly string[]> => {
+      const result = await world.call(KEYS.recall, "lcm_expand", { maxDepth: 1, ...params });
+      return (result!.details as Expanded).readIds;
+    };
+    const lines = messages.map((message) => `msg_${message}`);
+    expect(await read({ summaryIds: [leaf] })).toEqual([better, ...lines]);
+    expect(await read({ summaryIds: [leaf, better] })).toEqual([better, ...lines]);
+    expect(await read({ query: "harbor" })).toEqual([better, ...lines]);
+    expect(await read({ summaryIds: [over] })).toEqual([over, better]);
+    expect(await read({ summaryIds: [leaf], cursor: leaf })).toEqual(lines);
+  });
+
   it("offers a superseded node's successor in lcm_describe", async () => {
     const world = new RecallWorld();
     const { id, leaf, messages } = await world.store(KEYS.own, "nothing");

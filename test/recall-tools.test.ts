@@ -203,6 +203,16 @@ describe("wrong input", () => {
       { pattern: "a", since: "yesterday" },
       /since is "yesterday" but must be an ISO time/,
     ],
+    [
+      "lcm_grep",
+      { pattern: "a", since: "0000-01-01" },
+      /since is "0000-01-01" but must be an ISO time/,
+    ],
+    [
+      "lcm_grep",
+      { pattern: "a", before: "2026-02-30" },
+      /before is "2026-02-30" but must be an ISO time/,
+    ],
     ["lcm_grep", { pattern: "a", before: 5 }, /before is 5 but must be an ISO time/],
     [
       "lcm_grep",
@@ -310,6 +320,18 @@ describe("wrong input", () => {
       }),
       { numRuns: 200 },
     );
+  });
+});
+
+describe("a call that is aborted", () => {
+  it("says so, and does not blame the memory", async () => {
+    const run = (_request: unknown, signal?: AbortSignal): Promise<never> =>
+      Promise.reject(signal?.reason as Error);
+    const world = new RecallWorld({}, { search: { run, close: async () => {} } });
+    await world.store(KEYS.own, "nothing");
+    const tool = world.tools(KEYS.own).find(({ name }) => name === "lcm_grep")!;
+    const result = await tool.execute("call-1", { pattern: "nothing" }, AbortSignal.abort());
+    expect(errorOf(result)).toMatch(/was stopped before it had an answer/);
   });
 });
 

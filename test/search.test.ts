@@ -139,6 +139,17 @@ describe("hits", () => {
     expect(await talk.find("heron", { scope: "summaries" })).toEqual([leaf]);
   });
 
+  it.each(["full_text", "regex"] as const)("leave superseded summaries out: %s", async (mode) => {
+    const talk = new Talk();
+    const id = talk.user("nothing");
+    const old = talk.summary("heron, quoted", [id]);
+    const better = talk.summary("heron, told", [id]);
+    expect(await talk.find("heron", { mode })).toHaveLength(2);
+    talk.lcm.stores.summaries.supersede(old, better, "test", "2026-11-18T09:00:00.000Z");
+    expect(await talk.find("heron", { mode })).toEqual([better]);
+    expect(await talk.find("heron", { mode, since: "2026-01-01T00:00:00.000Z" })).toEqual([better]);
+  });
+
   it("are of the conversations that were asked for", async () => {
     const talk = new Talk();
     const ids = Array.from({ length: 20 }, (_, index) =>
@@ -195,6 +206,14 @@ describe("hits", () => {
   });
 });
 
+function readCursor(cursor: string | undefined): Record<string, unknown> {
+  return JSON.parse(Buffer.from(cursor ?? "", "base64url").toString()) as Record<string, unknown>;
+}
+
+function writeCursor(content: object): string {
+  return Buffer.from(JSON.stringify(content)).toString("base64url");
+}
+
 describe("a cursor", () => {
   it.each(["nonsense", "", "e30"])("that is %j is refused", async (cursor) => {
     const talk = new Talk();
@@ -204,6 +223,37 @@ describe("a cursor", () => {
         kind: "refused",
         reason: expect.stringContaining("another search"),
       });
+    }
+  });
+
+  it("that was written by hand is refused, whatever stands in it", async () => {
+    const talk = new Talk();
+    talk.addAll(["heron", "heron"]);
+    for (const mode of ["full_text", "regex"] as const) {
+      const first = await talk.ask("heron", { limit: 1, mode });
+      const whole = readCursor(first.kind === "found" ? first.cursor : undefined);
+      const place = whole["place"] as Record<string, unknown>;
+      for (const key of [...Object.keys(place), ...(mode === "full_text" ? ["below"] : [])]) {
+        for (const value of ["x", -1, 0.5, {}, null, [1]]) {
+          const cursor = writeCursor({ ...whole, place: { ...place, [key]: value } });
+          expect(await talk.ask("heron", { limit: 1, mode, cursor })).toMatchObject({
+            kind: "refused",
+            reason: expect.stringContaining("another search"),
+          });
+        }
+      }
+    }
+  });
+
+  it("goes on when a conversation appears between two pages", async () => {
+    const talk = new Talk();
+    const [older, newer] = talk.addAll(["heron", "heron"]);
+    for (const mode of ["full_text", "regex"] as const) {
+      const first = await talk.ask("heron", { limit: 1, mode });
+      expect(hitsOf(first).map(({ id }) => id)).toEqual([newer]);
+      const cursor = first.kind === "found" ? first.cursor : undefined;
+      const conversations = [talk.conversation(), talk.conversation(`new-${mode}`)];
+      expect(await talk.find("heron", { limit: 1, mode, cursor, conversations })).toEqual([older]);
     }
   });
 
@@ -332,6 +382,34 @@ describe("a search", () => {
       /abort|timeout/i,
     );
     expect(await talk.find("heron")).toEqual([id]);
+  });
+
+  it("does not wait for its turn behind more than one that runs away, and ends at once when it is aborted", async () => {
+    const talk = new Talk();
+    const id = talk.user("heron");
+    talk.user(`${"a".repeat(60)}b`);
+    const ended: string[] = [];
+    const note = (name: string) => () => void ended.push(name);
+    const runAway = "(?=a)(a+)+$";
+    const first = talk.ask(runAway, { mode: "regex" }).finally(note("first"));
+    const second = talk.ask(runAway, { mode: "regex" }).finally(note("second"));
+    const third = talk.ask("heron").finally(note("third"));
+    const aborting = new AbortController();
+    const request = { pattern: "heron", mode: "regex", scope: "both", limit: 5 } as const;
+    const fourth = talk.search
+      .run({ ...request, sort: "recency", conversations: [talk.conversation()] }, aborting.signal)
+      .finally(note("fourth"));
+    aborting.abort();
+    await expect(fourth).rejects.toBe(aborting.signal.reason);
+    const waited = await third;
+    expect(waited).toMatchObject({
+      hits: [],
+      stopped: expect.stringContaining("send the same again"),
+    });
+    await Promise.all([first, second]);
+    expect(ended).toEqual(["fourth", "first", "third", "second"]);
+    const cursor = waited.kind === "found" ? waited.cursor : undefined;
+    expect(await talk.find("heron", { cursor })).toEqual([id]);
   });
 });
 

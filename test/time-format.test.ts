@@ -244,6 +244,33 @@ describe("a written time", () => {
     },
   );
 
+  test.each([
+    "0000-01-01",
+    "0999-12-31",
+    "2026-02-30",
+    "2026-02-30T10:00Z",
+    "2025-02-29",
+    "2026-04-31 10:00",
+    "9999-12-31T23:59-12:00",
+  ])("%j is no day there is, or no year that can be stored", (written) => {
+    for (const zone of [LA, "UTC", "Pacific/Kiritimati"]) {
+      expect(timeFormat(zone).instant(written)).toBeUndefined();
+    }
+  });
+
+  test("never throws, and is stored with a year of four digits", () => {
+    const zones = fc.constantFrom(LA, "UTC", "Pacific/Kiritimati");
+    const part = (max: number) =>
+      fc.integer({ min: 0, max }).map((value) => String(value).padStart(2, "0"));
+    const year = fc.constantFrom("0000", "0001", "1000", "2026", "9999");
+    fc.assert(
+      fc.property(zones, year, part(13), part(32), part(25), (zone, yyyy, mm, dd, hh) => {
+        const moment = timeFormat(zone).instant(`${yyyy}-${mm}-${dd}T${hh}:59`);
+        return moment === undefined || /^\d{4}-/.test(moment);
+      }),
+    );
+  });
+
   test("without a zone is read as it is shown", () => {
     const zones = fc.constantFrom(LA, "Europe/Berlin", "Asia/Kathmandu", "Pacific/Apia", "UTC");
     const moments = fc.integer({ min: Date.parse("2020-01-01"), max: Date.parse("2030-01-01") });

@@ -15,13 +15,15 @@ export interface CandidateInput {
   readonly hits: readonly Hit[];
   /** The leaf over a message, where there is one that may be seen. */
   readonly leafOf: ReadonlyMap<MessageId, SummaryId>;
+  /** What stands for nodes now, none of them twice. */
+  readonly current: (nodes: readonly SummaryId[]) => SummaryId[];
 }
 
 const MOST_SUMMARIES = 8;
 const MOST_MESSAGES = 6;
 
 /** A message leads to the leaf over it, which is nearer to it than the node that the view shows. */
-export function planCandidates({ named, hits, leafOf }: CandidateInput): Candidates {
+export function planCandidates({ named, hits, leafOf, current }: CandidateInput): Candidates {
   const found = hits.flatMap((hit): SummaryId[] => {
     if (hit.type === "summary") return [hit.id];
     const leaf = leafOf.get(hit.id);
@@ -29,7 +31,7 @@ export function planCandidates({ named, hits, leafOf }: CandidateInput): Candida
   });
   const most = Math.max(MOST_SUMMARIES, named.length);
   return {
-    summaries: [...new Set([...named, ...found])].slice(0, most),
+    summaries: current([...named, ...found]).slice(0, most),
     messages: hits
       .flatMap((hit) => (hit.type === "message" ? [hit.id] : []))
       .slice(0, MOST_MESSAGES),

@@ -1,6 +1,11 @@
 // Looks for what may answer a question: the nodes the caller named, and what a search finds.
 
-import { coveringLeaves, visibleMessages, visibleNodes } from "../retrieval/describe.js";
+import {
+  coveringLeaves,
+  currentNodes,
+  visibleMessages,
+  visibleNodes,
+} from "../retrieval/describe.js";
 import { parseItemId } from "../retrieval/item-id.js";
 import type { Hit, Search } from "../search/types.js";
 import type { ConversationId, MessageId, SummaryId } from "../types.js";
@@ -41,7 +46,12 @@ export async function findCandidates(
   const scope = open();
   const named = readIds(scope, ids);
   const hits = found.filter(({ conversationId }) => scope.visible.has(conversationId));
-  const plan = planCandidates({ named: named.named, hits, leafOf: leavesOf(scope, hits) });
+  const plan = planCandidates({
+    named: named.named,
+    hits,
+    leafOf: leavesOf(scope, hits),
+    current: (nodes) => currentNodes(scope.stores, nodes),
+  });
   const messages = [...new Set([...named.messages, ...plan.messages])];
   return { ...plan, messages, hits, stopped };
 }

@@ -89,6 +89,12 @@ export function visibleNodes(
   return summaries.many(ids).filter(({ conversationId }) => visible.has(conversationId));
 }
 
+/** The nodes that stand for the given ones now, each once. */
+export function currentNodes({ summaries }: ReadStores, ids: readonly SummaryId[]): SummaryId[] {
+  const successors = summaries.successors(ids);
+  return [...new Set(ids.map((id) => successors.get(id) ?? id))];
+}
+
 export function visibleMessages(
   { recall }: ReadStores,
   ids: readonly MessageId[],

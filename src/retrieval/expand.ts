@@ -1,12 +1,12 @@
 // From nodes down to what they were built from: texts of finer nodes, and at the bottom the original
-// messages. A plain walk, source by source in order; each item is given once and checked against what
-// the caller may see.
+// messages. A plain walk, source by source in order; what was superseded gives way to what stands for it
+// now; each item is given once and checked against what the caller may see.
 
 import type { Stores } from "../store/index.js";
 import type { RecalledMessage } from "../store/recall-store.js";
 import type { Summary } from "../store/summary-store.js";
 import type { SummaryId } from "../types.js";
-import { visibleMessages, visibleNodes, type Visible } from "./describe.js";
+import { currentNodes, visibleMessages, visibleNodes, type Visible } from "./describe.js";
 import { messageItem, parseItemId } from "./item-id.js";
 
 export interface ExpandRequest {
@@ -39,7 +39,8 @@ type ReadStores = Pick<Stores, "summaries" | "recall">;
 /** The roots themselves come first, at level 0, each followed by what is beneath it. */
 export function* walk(stores: ReadStores, request: ExpandRequest): Generator<ExpandedItem, void> {
   const seen = new Set<string>();
-  for (const root of visibleNodes(stores, request.roots, request.visible)) {
+  const roots = currentNodes(stores, request.roots);
+  for (const root of visibleNodes(stores, roots, request.visible)) {
     yield* walkNode(stores, root, 0, request, seen);
   }
 }
@@ -55,7 +56,8 @@ function* walkNode(
   seen.add(summary.id);
   yield { kind: "summary", ref: summary.id, level, summary };
   if (level >= request.maxDepth) return;
-  const sources = visibleNodes(stores, stores.summaries.sourceIds(summary.id), request.visible);
+  const sourceIds = currentNodes(stores, stores.summaries.sourceIds(summary.id));
+  const sources = visibleNodes(stores, sourceIds, request.visible);
   for (const source of sources) yield* walkNode(stores, source, level + 1, request, seen);
   if (sources.length === 0) yield* walkLeaf(stores, summary.id, level + 1, request, seen);
 }
@@ -75,15 +77,20 @@ function* walkLeaf(
   }
 }
 
-/** The rest of a walk behind the item that was given last; all of it when there is no such item. */
+/**
+ * The rest of a walk behind the item that was given last, or behind what stands for it now; all of it
+ * when there is no such item.
+ */
 export function* after(
+  stores: ReadStores,
   items: Iterable<ExpandedItem>,
   last: string | undefined,
 ): Generator<ExpandedItem, void> {
-  const ref = last === undefined ? undefined : parseItemId(last)?.text;
+  const item = last === undefined ? undefined : parseItemId(last);
+  const ref = item?.kind === "summary" ? currentNodes(stores, [item.id])[0] : item?.text;
   let isBehind = ref === undefined;
-  for (const item of items) {
-    if (isBehind) yield item;
-    else if (item.ref === ref) isBehind = true;
+  for (const next of items) {
+    if (isBehind) yield next;
+    else if (next.ref === ref) isBehind = true;
   }
 }

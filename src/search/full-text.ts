@@ -53,12 +53,10 @@ function nothingToLookFor(pattern: string): string {
 }
 
 function startOf(store: SearchStore, request: SearchRequest): FullTextPlace | undefined {
-  if (request.cursor === undefined) {
-    const { message, document } = store.newestIds();
-    return { kind: "full_text", throughMessage: message, throughDocument: document, offset: 0 };
-  }
   const place = decodeCursor(request);
-  return place?.kind === "full_text" ? place : undefined;
+  if (place?.kind !== "start") return place?.kind === "full_text" ? place : undefined;
+  const { message, document } = store.newestIds();
+  return { kind: "full_text", throughMessage: message, throughDocument: document, offset: 0 };
 }
 
 class FullTextSearch {

@@ -35,10 +35,8 @@ export function searchRegex(context: RegexContext, request: SearchRequest): Sear
 }
 
 function startOf(store: SearchStore, request: SearchRequest): RegexPlace | undefined {
-  if (request.cursor !== undefined) {
-    const place = decodeCursor(request);
-    return place?.kind === "regex" ? place : undefined;
-  }
+  const place = decodeCursor(request);
+  if (place?.kind !== "start") return place?.kind === "regex" ? place : undefined;
   const { message, document } = store.newestIds();
   return {
     kind: "regex",

@@ -11,7 +11,10 @@ import type { Hit, SearchAnswer, SearchRequest } from "./types.js";
 const DEADLINE_MS = 2_000;
 /** The thread stops by itself so much earlier, unless a match runs away. */
 const GRACE_MS = 300;
+/** A little more than one search can take: whatever runs, the next in line gets its turn. */
+const MOST_WAIT_MS = DEADLINE_MS + 200;
 const IDLE_MS = 30_000;
+const NO_TURN = "Another search was still running; send the same again.";
 
 export interface ThreadOptions {
   readonly file: URL;
@@ -33,14 +36,13 @@ export class SearchThread {
   run(request: SearchRequest, now: Clock, signal: AbortSignal | undefined): Promise<SearchAnswer> {
     this.#waiting += 1;
     clearTimeout(this.#idle);
-    const answer = this.#turn.then(() => {
+    const before = this.#turn;
+    const answer = isFree(before, signal).then((free) => {
       signal?.throwIfAborted();
-      return this.#attempt(request, now, signal);
+      return free ? this.#attempt(request, now, signal) : noTurn(request);
     });
-    this.#turn = answer.then(
-      () => this.#done(),
-      () => this.#done(),
-    );
+    // One that gave up waiting does not let those behind it in before the one that runs.
+    this.#turn = Promise.allSettled([before, answer]).then(() => this.#done());
     return answer;
   }
 
@@ -125,6 +127,24 @@ export class SearchThread {
       worker.postMessage(job);
     }).finally(() => listening.abort());
   }
+}
+
+/** Whether the turn comes in good time. Rejects as soon as the search is aborted. */
+function isFree(before: Promise<unknown>, signal: AbortSignal | undefined): Promise<boolean> {
+  const listening = new AbortController();
+  return new Promise<boolean>((resolve, reject) => {
+    const onAbort = (): void => reject(signal?.reason as Error);
+    if (signal?.aborted) onAbort();
+    signal?.addEventListener("abort", onAbort, { once: true, signal: listening.signal });
+    const timer = setTimeout(() => resolve(false), MOST_WAIT_MS);
+    listening.signal.addEventListener("abort", () => clearTimeout(timer));
+    void before.then(() => resolve(true));
+  }).finally(() => listening.abort());
+}
+
+function noTurn(request: SearchRequest): SearchAnswer {
+  const cursor = request.cursor ?? encodeCursor(request, { kind: "start" });
+  return { kind: "found", hits: [], stopped: NO_TURN, cursor };
 }
 
 function withHits(answer: SearchAnswer, hits: readonly Hit[]): SearchAnswer {

@@ -81,6 +81,7 @@ const ROWS = {
     since: "m.created_at >= ?",
     before: "m.created_at < ?",
     conversation: "m.conversation_id",
+    current: "",
   },
   summaries: {
     join: `CROSS JOIN search_documents d ON d.document_id = search_documents_index.rowid
@@ -88,6 +89,9 @@ const ROWS = {
     since: `${LATEST} >= ?`,
     before: `${EARLIEST} < ?`,
     conversation: "s.conversation_id",
+    current: `AND NOT EXISTS (SELECT 1 FROM search_documents o
+      JOIN supersessions x ON x.summary_id = o.summary_id
+      WHERE o.document_id = search_documents_index.rowid)`,
   },
 } as const;
 
@@ -138,6 +142,7 @@ export class SearchStore {
     return row?.count ?? 0;
   }
 
+  /** No summaries that were superseded: those that stand for them now are found by themselves. */
   lookUp(lookup: Lookup, bounds: Bounds): IndexHit[] {
     const fts = FTS[lookup.index];
     const { scope, ...filter } = this.#narrow(lookup.index, bounds);
@@ -178,7 +183,8 @@ export class SearchStore {
         );
       }
     }
-    return { scope, join: where.length > 0 ? rows.join : "", where: where.join(" "), params };
+    const join = where.length > 0 ? rows.join : "";
+    return { scope, join, where: [...where, rows.current].join(" "), params };
   }
 
   #areAll(conversations: readonly ConversationId[]): boolean {
@@ -262,11 +268,14 @@ export class SearchStore {
     );
   }
 
+  /** Without those that were superseded. */
   scanSummaries(window: Window, bounds: Bounds): Generator<SummaryRow, void> {
     const { where, params } = filters(window, bounds, "s", "s.content");
     return this.#db.iterate<SummaryRow>(
       `SELECT ${SUMMARY} FROM search_documents d JOIN summaries s ON s.summary_id = d.summary_id
-       WHERE d.document_id >= ? AND d.document_id < ? ${where} ORDER BY d.document_id DESC`,
+       WHERE d.document_id >= ? AND d.document_id < ? ${where}
+         AND NOT EXISTS (SELECT 1 FROM supersessions x WHERE x.summary_id = s.summary_id)
+       ORDER BY d.document_id DESC`,
       window.from,
       window.below,
       ...params,

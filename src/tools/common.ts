@@ -26,16 +26,21 @@ export function refusal(reason: string): ToolResult {
   return answer(reason, { error: reason });
 }
 
+const ABORTED =
+  "This call was stopped before it had an answer. Nothing is lost; send it again if you still need it.";
+
 /** Runs a tool so that nothing is thrown out of it. */
 export async function guarded(
   { log }: Pick<RecallDependencies, "log">,
   tool: string,
   work: () => Promise<ToolResult>,
+  signal?: AbortSignal,
 ): Promise<ToolResult> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof InputError) return refusal(error.message);
+    if (signal?.aborted && error === signal.reason) return refusal(ABORTED);
     const reason = errorText(error);
     log.error(`${tool} could not answer: ${reason}`);
     return refusal(

@@ -45,8 +45,11 @@ export function expandQueryTool(deps: RecallDependencies, caller: RecallCaller):
     description: DESCRIPTION,
     parameters,
     execute: (_callId, raw, signal) =>
-      guarded(deps, "lcm_expand_query", () =>
-        expandQuery(deps, caller, new Params(raw, "lcm_expand_query"), signal),
+      guarded(
+        deps,
+        "lcm_expand_query",
+        () => expandQuery(deps, caller, new Params(raw, "lcm_expand_query"), signal),
+        signal,
       ),
   };
 }

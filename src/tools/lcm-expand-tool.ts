@@ -63,8 +63,11 @@ export function expandTool(deps: RecallDependencies, caller: RecallCaller): Tool
     description: DESCRIPTION,
     parameters,
     execute: (_callId, raw, signal) =>
-      guarded(deps, "lcm_expand", () =>
-        expand(deps, caller, new Params(raw, "lcm_expand"), signal),
+      guarded(
+        deps,
+        "lcm_expand",
+        () => expand(deps, caller, new Params(raw, "lcm_expand"), signal),
+        signal,
       ),
   };
 }
@@ -113,10 +116,11 @@ function expandFound(
   const allowance = grantAllowance(scope.stores, scope.grant.id, deps.now);
   const found = stillInScope(scope, candidates);
   if (found.summaries.length === 0) {
+    const stopped = found.stopped === undefined ? "" : ` ${found.stopped}`;
     const direct = found.messages.map((id) => `msg_${id}`).join(", ");
     throw new InputError(
       direct === ""
-        ? `No summary was found for ${shown(query)} in ${scope.label}. Try other words, or lcm_grep.`
+        ? `No summary was found for ${shown(query)} in ${scope.label}.${stopped} Try other words, or lcm_grep.`
         : `No summary covers what was found. Read it with lcm_describe: ${direct}.`,
     );
   }
@@ -135,7 +139,7 @@ function expandFound(
     maxDepth: depth,
     visible: scope.visible,
   });
-  const cutting = fill(after(items, asked.cursor), room, style);
+  const cutting = fill(after(scope.stores, items, asked.cursor), room, style);
   charge(allowance, cutting);
   return report(scope, found.summaries, cutting, { asked, allowance });
 }

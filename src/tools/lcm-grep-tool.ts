@@ -64,7 +64,12 @@ export function grepTool(deps: RecallDependencies, caller: RecallCaller): Tool {
     description: DESCRIPTION,
     parameters,
     execute: (_callId, raw, signal) =>
-      guarded(deps, "lcm_grep", () => grep(deps, caller, new Params(raw, "lcm_grep"), signal)),
+      guarded(
+        deps,
+        "lcm_grep",
+        () => grep(deps, caller, new Params(raw, "lcm_grep"), signal),
+        signal,
+      ),
   };
 }
 

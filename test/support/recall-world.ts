@@ -4,6 +4,7 @@
 import type { LcmConfig } from "../../src/db/config.js";
 import { issueGrant } from "../../src/expansion-auth.js";
 import type { Lcm, OpenLcmOptions } from "../../src/lcm.js";
+import type { Sources } from "../../src/store/summary-store.js";
 import type { Tool, ToolResult } from "../../src/tools/common.js";
 import type { ToolName } from "../../src/tools/index.js";
 import type { ConversationId, MessageId, SummaryId } from "../../src/types.js";
@@ -60,12 +61,25 @@ export class RecallWorld {
   }
 
   leaf(conversationId: ConversationId, messages: readonly MessageId[], content: string): SummaryId {
+    return this.#node(conversationId, messages, content, { kind: "leaf", messages });
+  }
+
+  condensed({ id, messages }: Stored, summaries: readonly SummaryId[], content: string): SummaryId {
+    return this.#node(id, messages, content, { kind: "condensed", summaries });
+  }
+
+  #node(
+    conversationId: ConversationId,
+    messages: readonly MessageId[],
+    content: string,
+    sources: Sources,
+  ): SummaryId {
     const at = new Date(this.host.now()).toISOString();
     const { summaries } = this.lcm.stores;
     return summaries.insert(
       {
         conversationId,
-        depth: 0,
+        depth: sources.kind === "leaf" ? 0 : 1,
         content: `${content}\nExpand for details about: what was said`,
         tokens: 20,
         earliestAt: at,
@@ -81,7 +95,7 @@ export class RecallWorld {
         previousContext: null,
         sourceTokens: 5_000,
       },
-      { kind: "leaf", messages },
+      sources,
       at,
     );
   }
