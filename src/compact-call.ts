@@ -1,10 +1,10 @@
 // The host's `compact()`. `/compact` may ask a model; a budget that is too small or an overflow needs
 // space now, and gets it from the database alone.
 
-import { randomUUID } from "node:crypto";
 import { type CompactionContext, emergency, publish } from "./compaction/index.js";
 import { ratioFor } from "./current-policy.js";
 import { type CompactCall, tokenCount } from "./host-calls.js";
+import { newHolder } from "./lease-holder.js";
 import type { Stores } from "./store/index.js";
 import { isoAt } from "./time-format.js";
 import type { ConversationId } from "./types.js";
@@ -65,7 +65,7 @@ export async function compactByHand(
     signal: AbortSignal.any([AbortSignal.timeout(withinMs), ...(abortSignal ? [abortSignal] : [])]),
     forMs: withinMs,
     instructions,
-    holder: `compact-${randomUUID()}`,
+    holder: newHolder(),
   });
   const isCutShort = outcome.kind === "stopped";
   if (isCutShort) {

@@ -1,7 +1,6 @@
 // One visit to a conversation on behalf of the background, of maintenance or of `/compact`: who may go
 // there (a lease), with which model, for how long, and when to come again.
 
-import { randomUUID } from "node:crypto";
 import { renderStyle } from "./assembler/render-summary.js";
 import {
   type CompactionContext,
@@ -11,6 +10,7 @@ import {
 } from "./compaction/index.js";
 import { currentPolicy } from "./current-policy.js";
 import type { LcmConfig } from "./db/config.js";
+import { hasEnded, newHolder } from "./lease-holder.js";
 import { loadPrompts } from "./prompts/index.js";
 import type { Stores } from "./store/index.js";
 import { type ModelAccess, modelAccess } from "./summarize/access.js";
@@ -93,7 +93,7 @@ export async function workSlice(
     signal: abortSignal,
     forMs,
     isWaitedFor: true,
-    holder: `turn-${randomUUID()}`,
+    holder: newHolder(),
   });
 }
 
@@ -162,6 +162,8 @@ function takeLease({ stores, now }: WorkDependencies, { conversationId, holder }
   // The clock is read inside, where nobody else writes: what waited for the lock would come with a
   // time from before the lease it finds.
   const take = (): boolean => {
+    const other = work.holderOf(conversationId);
+    if (other !== undefined && hasEnded(other)) work.revokeLease(conversationId);
     const at = now();
     const [expiresAt, farthest] = [at + LEASE_MS, at + 2 * LEASE_MS].map(isoAt);
     return work.lease(conversationId, holder, {

@@ -1,9 +1,9 @@
 // The background: works off the debt found in the database, one conversation at a time, and holds no
 // session up. Started and stopped by the gateway; what it leaves unfinished is found again.
 
-import { randomUUID } from "node:crypto";
 import { errorText } from "./errors.js";
 import { IndexUpkeep } from "./index-upkeep.js";
+import { newHolder } from "./lease-holder.js";
 import type { Debt } from "./store/work-store.js";
 import type { Logger } from "./types.js";
 import { VERSION } from "./version.js";
@@ -30,7 +30,7 @@ const FARTHEST_MS = 2 * 24 * 3_600_000;
 
 export class Worker {
   readonly #options: WorkerOptions;
-  readonly #holder = `${process.pid}-${randomUUID()}`;
+  readonly #holder = newHolder();
   #stopping = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #complaint: string | undefined;

@@ -1,8 +1,9 @@
 // The background: it works by itself, holds nobody up, stops at once, shares its work between
 // processes, and takes up what a killed one left.
 
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { hostname } from "node:os";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -339,3 +340,23 @@ function slice(chat: Chat, model: Model, signal?: AbortSignal): Promise<void> {
   const deps = { stores, config: lcm.config, model, now: host.now, log: recordingLog(), timing };
   return workSlice(deps, host.ref(chat.key), signal, 50);
 }
+
+describe("a lease", () => {
+  it("of a process that has ended keeps nobody out", async () => {
+    const chat = new Chat();
+    await chat.turns(1);
+    for (let turn = 0; turn < 20; turn += 1) await chat.turn();
+    const ended = spawnSync(process.execPath, ["--version"]).pid;
+    const times = { now: "", expiresAt: isoAt(chat.host.now() + 100_000), farthest: "9999" };
+    const lease = (pid: number) =>
+      chat.stores.work.lease(chat.conversation, `${hostname()}#${pid}#x`, times);
+    expect(lease(process.pid)).toBe(true);
+    await chat.work();
+    expect(chat.summaries()).toEqual([]);
+    chat.stores.work.revokeLease(chat.conversation);
+    chat.host.tick(10_000);
+    expect(lease(ended)).toBe(true);
+    await chat.work();
+    expect(chat.summaries()).not.toEqual([]);
+  });
+});

@@ -83,6 +83,13 @@ export class WorkStore {
     return changes > 0;
   }
 
+  holderOf(conversation: ConversationId): string | undefined {
+    return this.#db.get<{ holder: string }>(
+      "SELECT holder FROM leases WHERE conversation_id = ?",
+      conversation,
+    )?.holder;
+  }
+
   /** Ends whoever's lease: a person waits. The other notices before its next step. */
   revokeLease(conversation: ConversationId): void {
     this.#db.run("DELETE FROM leases WHERE conversation_id = ?", conversation);
