@@ -56,6 +56,14 @@ describe("the verdict", () => {
     },
   );
 
+  test("asks for no ids or tools of this memory: they are not what was talked about", () => {
+    const said = (n: number) =>
+      `lcm_grep found msg_${n % 2} under sum_0123456789abcdef, lcm_describe showed msg_1, deploy-${n}.`;
+    const source = Array.from({ length: 12 }, (_, n) => said(n)).join("\n\n");
+    const answer = `The old deployments were looked up.\n${FOOTER}`;
+    expect(verdictOn({ depth: 0, source, answer })).toMatchObject({ ok: true });
+  });
+
   test("leaves thinking out of what is stored, and nothing else", () => {
     const said = `We moved to Redis.\n${FOOTER}`;
     const source = prose(400);

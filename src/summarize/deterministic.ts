@@ -3,7 +3,7 @@
 
 import { FOOTER } from "../prompts/index.js";
 import { estimateTokens } from "../tokens.js";
-import { identifiers } from "./identifiers.js";
+import { identifiers, isOwnName } from "./identifiers.js";
 import type { Piece } from "./source-text.js";
 
 export interface DeterministicInput {
@@ -24,8 +24,6 @@ const NAMES = "Names";
 const NUMBERS = "Numbers";
 /** What a finer summary puts before its quotes of still finer ones; a node names its own sources. */
 const LABEL_OF_SUMMARY = /^[^:]*(?::\d\d[^:]*)* sum_[0-9a-f]{16}: /;
-/** Ids of this memory: the footer leads there anyway. */
-const OWN_ID = /^(?:sum_[0-9a-f]{16}|msg_\d+)$/;
 
 /** Undefined when the source is too short to be said in fewer tokens. */
 export function deterministicSummary(input: DeterministicInput): string | undefined {
@@ -37,7 +35,7 @@ export function deterministicSummary(input: DeterministicInput): string | undefi
 
 function* candidates({ pieces, covers }: DeterministicInput): Generator<string> {
   const names = merged(pieces.map(({ text }) => identifiers(text).map(([name]) => name))).filter(
-    (name) => !OWN_ID.test(name),
+    (name) => !isOwnName(name),
   );
   const numbers = merged(pieces.map(({ text }) => notableNumbers(text)));
   const said = pieces.map(withoutFrame);

@@ -61,3 +61,8 @@ function names(text: string): string[] {
 export function lastPart(name: string): string {
   return name.split("/").findLast((part) => part !== "") ?? name;
 }
+
+/** Ids and tools of this memory: they lead to what was said, and are not what it was about. */
+export function isOwnName(name: string): boolean {
+  return /^(?:(?:sum|file)_[0-9a-f]{16}|msg_\d+|lcm_\w+)$/.test(name);
+}

@@ -4,7 +4,7 @@
 import { FOOTER } from "../prompts/index.js";
 import type { AttemptOutcome } from "../store/attempt-store.js";
 import { estimateTokens } from "../tokens.js";
-import { lastPart, mentions } from "./identifiers.js";
+import { isOwnName, lastPart, mentions } from "./identifiers.js";
 
 export interface QualityInput {
   readonly prompt: string;
@@ -111,7 +111,7 @@ const PROMPT_TAGS =
 /** Identifiers that the source keeps coming back to, when too few of them survive. */
 function lostIdentifiers(content: string, { source, depth }: QualityInput): string[] {
   const asked = mentions(source)
-    .filter(([, count]) => count >= REPEATED)
+    .filter(([name, count]) => count >= REPEATED && !isOwnName(name))
     .slice(0, MOST_ASKED)
     .map(([name]) => name);
   const text = content.toLowerCase();

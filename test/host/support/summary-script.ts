@@ -5,7 +5,7 @@ import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { prose } from "../../support/prose.js";
 import { depthOf, sourceOf, targetOf } from "../../support/summarizers.js";
 import type { RecordedRequest, Reply, Script } from "../harness/model-types.js";
-import { recallReply } from "./recall-script.js";
+import { FACT, recallReply } from "./recall-script.js";
 
 /** What a provider would count, tools and system prompt included. */
 export function requestTokens({ body }: RecordedRequest): number {
@@ -63,9 +63,11 @@ export class SummaryScript {
     this.summaries.push(request);
     const own = await this.onSummary(request);
     if (own) return own;
+    // What the talk keeps coming back to belongs into a summary; what was said once does not.
+    const repeated = sourceOf(asked).split(FACT).length > 3 ? ` ${FACT}` : "";
     const text = prose(Math.floor(targetOf(asked) * 0.7), this.summaries.length);
     return {
-      text: `depth ${request.depth}: ${planted.slice(0, 16).join(" ")}\n${text}\nExpand for details about: tool output`,
+      text: `depth ${request.depth}: ${planted.slice(0, 16).join(" ")}${repeated}\n${text}\nExpand for details about: tool output`,
     };
   }
 }
